@@ -28,7 +28,9 @@ from reelstate.services.workers import KINDS, RegisterOptions, Registration
 ROOT = Path(__file__).parent.parent
 USES = ROOT / "tests" / "typing_uses.py"
 IGNORE = re.compile(r"  # type: ignore\[([a-z-]+)\]")
-INTERNAL = {"NextStages", "Opening", "Permit", "Resource", "StageHandler", "Style", "ValuePath"}
+INTERNAL = {"Ages", "NextStages", "Opening", "Permit", "Resource", "Retained", "StageHandler", "Storage", "Style"} | {
+    "ValuePath"
+}
 """Types of public methods that only workers and keepers of the package use."""
 
 

@@ -141,6 +141,31 @@ class Settings:
     keep_states: float = setting(
         30 * 86_400.0, "How long states of finished jobs, and old versions of states, are kept.", minimum=1
     )
+    archive_every: float = setting(3600.0, "How often the keeper archives jobs and applies retention.", minimum=0.01)
+    archive_after: float = setting(
+        30 * 86_400.0, "How long after its end a completed or cancelled job is archived; 0 for never.", minimum=0
+    )
+    archive_failed_after: float = setting(
+        180 * 86_400.0, "How long after its end a failed or quarantined job is archived; 0 for never.", minimum=0
+    )
+    retention: float = setting(
+        0.0, "How long archived jobs are kept after the last one of their month finished; 0 for ever.", minimum=0
+    )
+    archive_export: str = setting(
+        "off",
+        "Whether a month is written to the storage, as archive/YYYY-MM/*.jsonl.gz, before retention deletes it.",
+        choices=("off", "on"),
+    )
+    keep_idempotency: float = setting(
+        30 * 86_400.0, "How long an idempotency key is remembered; 0 for ever.", minimum=0
+    )
+    keep_logs: float = setting(0.0, "How long log lines are kept; 0 for as long as their jobs.", minimum=0)
+    keep_steps: float = setting(
+        0.0, "How long commands and their output are kept; 0 for as long as their jobs.", minimum=0
+    )
+    keep_worker_events: float = setting(
+        90 * 86_400.0, "How long events of workers that were pruned, and of findings, are kept; 0 for ever.", minimum=0
+    )
     prune_after: float = setting(7 * 86_400.0, "How long an offline worker instance stays listed.", minimum=1)
 
     storage_url: str = setting(

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar, Unpack
 
+from reelstate.artifacts.storage import Storage
 from reelstate.core.document import LIMITS, DocumentLimits
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import (
@@ -47,6 +48,7 @@ from reelstate.dispatch.poll import PollDispatch
 from reelstate.feed.subscriber import FeedMessage
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.services import keep, observe, workers
+from reelstate.services.archive import Archived, ArchiveMonth, OnBatch, archive, archive_months, refuse_archived
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.claim import ClaimOptions, ClaimRequest, Claims, claim, recover_claims
 from reelstate.services.complete import complete
@@ -72,6 +74,7 @@ from reelstate.services.relax import relax
 from reelstate.services.release import release
 from reelstate.services.repair import Finding
 from reelstate.services.report import report
+from reelstate.services.retention import Ages, Retained, drop_month, drop_months, retain, vacuum
 from reelstate.services.states import States, states
 from reelstate.services.submit import submit
 from reelstate.services.subscribe import Subscription, subscribe
@@ -83,6 +86,8 @@ from reelstate.stores.store import Store
 
 T = TypeVar("T")
 OPERATOR = "operator"
+ARCHIVE_AFTER = 30 * 86_400.0
+ARCHIVE_FAILED_AFTER = 180 * 86_400.0
 
 
 class Engine:
@@ -284,6 +289,55 @@ class Engine:
         """
         return await self.state_store.forget(older=older), await self.state_store.prune(older=older)
 
+    async def archive(
+        self,
+        *,
+        older: float | None = ARCHIVE_AFTER,
+        failed_older: float | None = ARCHIVE_FAILED_AFTER,
+        before: datetime | None = None,
+        failed_before: datetime | None = None,
+        dry_run: bool = False,
+        on_batch: OnBatch | None = None,
+    ) -> Archived:
+        """Move jobs that finished `older` seconds ago, and that failed `failed_older` seconds ago, to the archive.
+
+        None leaves such jobs where they are; `before` and `failed_before` are times in place of these ages. With
+        `dry_run` nothing is moved. Returns the number of jobs by month; `on_batch` is called with it after every batch.
+        """
+        return await archive(
+            self.store,
+            self.extension,
+            older=older,
+            failed_older=failed_older,
+            before=before,
+            failed_before=failed_before,
+            dry_run=dry_run,
+            on_batch=on_batch,
+        )
+
+    async def archive_months(self) -> list[ArchiveMonth]:
+        """List the months of the archive with the number of their jobs, the oldest first."""
+        return await archive_months(self.store)
+
+    async def drop_months(self, *, older: float, storage: Storage | None = None) -> list[str]:
+        """Delete the months of the archive whose last job finished `older` seconds ago; returns them.
+
+        With a storage they are exported to it first.
+        """
+        return await drop_months(self.store, older=older, storage=storage)
+
+    async def drop_month(self, month: str, *, storage: Storage | None = None) -> bool:
+        """Delete one month of the archive, such as 2026-11; returns whether it existed."""
+        return await drop_month(self.store, month, storage)
+
+    async def retain(self, ages: Ages) -> Retained:
+        """Delete idempotency keys, log lines, steps and events of workers that are older than these ages."""
+        return await retain(self.store, ages)
+
+    async def vacuum(self) -> None:
+        """Give free space back to the file system, where the database does not do so by itself."""
+        await vacuum(self.store)
+
     async def prune_workers(self, *, older: float) -> list[int]:
         """Delete worker instances that have been offline for `older` seconds; returns their ids."""
         pruned = await keep.keep_prune(self.store, older=older)
@@ -302,7 +356,9 @@ class Engine:
 
     async def cancel_many(self, operation: Operation) -> list[Operated]:
         """Cancel the jobs of an operation; returns an outcome per job."""
-        return self._on_operated(await cancel(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE)
+        return await self._on_operated(
+            operation, await cancel(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE
+        )
 
     async def retry(
         self,
@@ -318,7 +374,9 @@ class Engine:
 
     async def retry_many(self, operation: Operation, start: From | None = None) -> list[Operated]:
         """Retry the jobs of an operation; returns an outcome per job."""
-        return self._on_operated(await retry(self.store, self.catalogue, operation, start), Wakeup.WORK)
+        return await self._on_operated(
+            operation, await retry(self.store, self.catalogue, operation, start), Wakeup.WORK
+        )
 
     async def quarantine(
         self,
@@ -333,8 +391,8 @@ class Engine:
 
     async def quarantine_many(self, operation: Operation) -> list[Operated]:
         """Quarantine the jobs of an operation; returns an outcome per job."""
-        return self._on_operated(
-            await quarantine(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE
+        return await self._on_operated(
+            operation, await quarantine(self.store, self.catalogue, operation), Wakeup.STOP, Wakeup.JOB_INACTIVE
         )
 
     async def force(
@@ -353,7 +411,7 @@ class Engine:
         """Force the jobs of an operation to a status; returns an outcome per job."""
         follows = Wakeup.WORK if target is JobStatus.PENDING else Wakeup.JOB_INACTIVE
         forced = await force(self.store, self.catalogue, operation, target, self.extension)
-        return self._on_operated(forced, Wakeup.STOP, follows)
+        return await self._on_operated(operation, forced, Wakeup.STOP, follows)
 
     async def reprioritise(
         self,
@@ -369,7 +427,9 @@ class Engine:
 
     async def reprioritise_many(self, operation: Operation, priority: int | PriorityName) -> list[Operated]:
         """Set the priority of the jobs of an operation; returns an outcome per job."""
-        return self._on_operated(await reprioritise(self.store, self.catalogue, operation, priority), Wakeup.WORK)
+        return await self._on_operated(
+            operation, await reprioritise(self.store, self.catalogue, operation, priority), Wakeup.WORK
+        )
 
     async def job(self, job_id: int, *, owner: str | None = None) -> JobDetail:
         """Return a job with its stages, plan, outputs and progress. Raises `NotFound`."""
@@ -398,12 +458,13 @@ class Engine:
         pipeline: str | None = None,
         user_id: str | None = None,
         flagged: bool = False,
+        archived: bool = False,
         limit: int = 50,
         after: str | None = None,
     ) -> Page[Job]:
-        """List jobs, newest first, by status, pipeline, user or flag."""
+        """List jobs, newest first, by status, pipeline, user or flag; with `archived`, those in the archive."""
         wanted = JobFilter(statuses=statuses, pipeline=pipeline, user_id=user_id, flagged=flagged)
-        return await observe.observe_jobs(self.store, wanted, limit=limit, after=after)
+        return await observe.observe_jobs(self.store, wanted, limit=limit, after=after, archived=archived)
 
     async def tasks(
         self,
@@ -613,9 +674,10 @@ class Engine:
                 self.dispatch.notify(wakeup)
         return result
 
-    def _on_operated(self, outcomes: list[Operated], *wakeups: Wakeup) -> list[Operated]:
+    async def _on_operated(self, operation: Operation, outcomes: list[Operated], *wakeups: Wakeup) -> list[Operated]:
         changed = {outcome.job_id for outcome in outcomes if outcome.verdict is Verdict.OK}
-        return self._notify((outcomes, wakeups if changed else ()), changed, changed=True)
+        self._notify((None, wakeups if changed else ()), changed, changed=True)
+        return await refuse_archived(self.store, outcomes, operation.owner)
 
     async def publish_busy(self, keys: Collection[TaskKey]) -> None:
         """Publish whether the remote workers of these tasks are busy or idle, where that has changed."""

@@ -7,12 +7,14 @@ from reelstate.core.document import DocumentLimits
 from reelstate.core.errors import (
     AccessRefused,
     CorruptState,
+    CursorExpired,
     GuardRefused,
     IdempotencyConflict,
     InvalidPipeline,
     InvalidRequest,
     InvalidSetting,
     InvalidTransition,
+    JobArchived,
     KeyRefused,
     LeaseLost,
     LockLost,
@@ -96,6 +98,7 @@ from reelstate.pipelines.declaration import Pipeline
 from reelstate.pipelines.spec_schema import SpecType
 from reelstate.reel import BlockingReel, Reel, connect
 from reelstate.reel import open_reel as open
+from reelstate.services.archive import Archived, ArchiveMonth
 from reelstate.services.claim import ClaimOptions
 from reelstate.services.doctor import Diagnosis
 from reelstate.services.keep import Keepers, Lead
@@ -112,6 +115,8 @@ from reelstate.worker.run import BlockingRun, Run
 
 __all__ = [
     "AccessRefused",
+    "ArchiveMonth",
+    "Archived",
     "Backoff",
     "BlockingReel",
     "BlockingRun",
@@ -121,6 +126,7 @@ __all__ = [
     "ClaimedTask",
     "Completion",
     "CorruptState",
+    "CursorExpired",
     "Diagnosis",
     "DocumentLimits",
     "Entity",
@@ -139,6 +145,7 @@ __all__ = [
     "InvalidSetting",
     "InvalidTransition",
     "Job",
+    "JobArchived",
     "JobDetail",
     "JobStatus",
     "Json",

@@ -7,6 +7,7 @@
     check        leader    checks the quick invariants and logs violations
     prune        leader    deletes worker instances that have been offline for long
     prune states leader    deletes states of jobs that finished long ago, and old versions of states
+    archive      leader    moves finished jobs to the archive, and deletes what is older than the deployment keeps
     mirror       leader    compares the hints in Redis with the store, if Redis is configured
     …            leader    duties that a package adds, such as those in `library/duties.py`
 
@@ -29,11 +30,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+from reelstate.artifacts.storage import open_storage
 from reelstate.config import Settings
 from reelstate.core.errors import RedisUnavailable, StorageError, StoreFull, StoreReadOnly, StoreUnavailable
 from reelstate.engine import Engine
 from reelstate.locks.lock import Lock
 from reelstate.runtime.process_identity import is_alive, own_machine
+from reelstate.services.retention import Ages
 
 logger = logging.getLogger("reelstate.keeper")
 
@@ -110,6 +113,7 @@ class Keeper:
             Duty("check", settings.check_every, engine.check),
             Duty("prune", PRUNE_EVERY, self._prune),
             Duty("prune states", PRUNE_EVERY, self._prune_states),
+            Duty("archive", settings.archive_every, self._archive),
             *extra_duties,
         )
 
@@ -274,6 +278,33 @@ class Keeper:
         jobs, versions = await self._engine.prune_states(older=self._settings.keep_states)
         if jobs or versions:
             logger.info("states pruned jobs=%d versions=%d", len(jobs), versions)
+
+    async def _archive(self) -> None:
+        """Archive what is due, then delete what is too old: each step may be interrupted, and is continued later."""
+        settings = self._settings
+        moved = await self._engine.archive(
+            older=settings.archive_after or None, failed_older=settings.archive_failed_after or None
+        )
+        if moved.total:
+            logger.info("jobs archived jobs=%d months=%s", moved.total, ",".join(moved.jobs))
+        deleted = await self._engine.retain(
+            Ages(
+                idempotency=settings.keep_idempotency,
+                logs=settings.keep_logs,
+                steps=settings.keep_steps,
+                worker_events=settings.keep_worker_events,
+            )
+        )
+        if deleted.total:
+            logger.info(
+                "old rows deleted idempotency=%d logs=%d steps=%d worker_events=%d",
+                deleted.idempotency, deleted.logs, deleted.steps, deleted.worker_events,
+            )  # fmt: skip
+        if settings.retention:
+            storage = open_storage(settings.storage_url) if settings.archive_export == "on" else None
+            for month in await self._engine.drop_months(older=settings.retention, storage=storage):
+                logger.warning("month deleted from the archive month=%s exported=%s", month, storage is not None)
+        await self._engine.vacuum()
 
     async def _leave(self) -> None:
         """Give up the lead now; if the store is unreachable, the lead expires."""

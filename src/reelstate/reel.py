@@ -103,6 +103,14 @@ class Events(Noun[L]):
     subscribe = Stream(Engine.subscribe)
 
 
+class Archive(Noun[L]):
+    """Move finished jobs to the archive, and list and delete its months. `jobs.list(archived=True)` lists its jobs."""
+
+    run = Verb(Engine.archive)
+    months = Verb(Engine.archive_months)
+    drop = Verb(Engine.drop_month)
+
+
 class Keys(Noun[L]):
     """Manage the API keys of people and remote workers."""
 
@@ -131,6 +139,7 @@ class Nouns(Noun[L]):
         self.pipelines = Pipelines(engine, loop)
         self.states = States(engine, loop)
         self.events = Events(engine, loop)
+        self.archive = Archive(engine, loop)
         self.keys = Keys(key_store, loop)
 
 

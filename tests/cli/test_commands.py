@@ -31,6 +31,7 @@ COMMANDS = (
     *("videos play", "workers register", "workers revoke"),
     *("keys list", "keys create", "keys rotate", "keys revoke", "keys path"),
     *("pipelines", "pipelines list", "pipelines use"),
+    *("archive", "archive list", "archive read", "archive drop", "purge"),
     *("workers list", "workers drain", "workers enable", "workers disable"),
 )
 

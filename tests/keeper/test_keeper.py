@@ -77,6 +77,7 @@ def test_duties_with_their_intervals_and_owners(counting: CountingEngine) -> Non
         ("check", 300, True),
         ("prune", PRUNE_EVERY, True),
         ("prune states", PRUNE_EVERY, True),
+        ("archive", 3600, True),
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from fastapi import APIRouter, FastAPI
 
 from reelstate.api import (
+    archive,
     deployment,
     docs,
     events,
@@ -51,6 +52,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     states.router,
     workers.router,
     keys.router,
+    archive.router,
     machines.router,
     deployment.router,
     worker.router,

@@ -26,6 +26,8 @@ RETRY_AFTER: Final = 5
 STATUSES: Final[Mapping[type[ReelstateError], int]] = {
     errors.InvalidRequest: 422,
     errors.TooLarge: 413,
+    errors.CursorExpired: 410,
+    errors.JobArchived: 409,
     errors.NotFound: 404,
     errors.InvalidTransition: 409,
     errors.VersionConflict: 412,
@@ -88,6 +90,7 @@ class Problem(BaseModel):
     field: str | None = Field(default=None, description="Where: the path to a field, or a parameter.")
     used: int | None = Field(default=None, description="What is used of a quota: bytes, or uploads.")
     limit: int | None = Field(default=None, description="The limit that a value or a quota is held to.")
+    oldest: str | None = Field(default=None, description="The oldest cursor that can be continued from.")
 
 
 def status_of(error: ReelstateError) -> int:
@@ -106,6 +109,7 @@ def problem_of(error: ReelstateError) -> Problem:
         field=getattr(error, "field", None),
         used=getattr(error, "used", None),
         limit=getattr(error, "limit", None),
+        oldest=getattr(error, "oldest", None),
     )
 
 

@@ -15,7 +15,7 @@ from reelstate.api.jobs import JobId, paged, user_of
 from reelstate.api.schemas import LARGEST_ID, After, EventDocument, Limit, PageDocument, StateDocument
 from reelstate.api.stream import MEDIA_TYPE, Stream, StreamRequest, job_of
 from reelstate.api.streams import InStreams, Streams
-from reelstate.core.errors import InvalidRequest
+from reelstate.core.errors import CursorExpired, InvalidRequest
 from reelstate.core.machine import MACHINES
 from reelstate.documents import Document, event_document, feed_document
 from reelstate.feed.log import CursorGone, Entry, LogPage
@@ -98,7 +98,7 @@ async def stream_request(
 RequestedStream = Annotated[StreamRequest, Depends(stream_request)]
 
 
-@router.get("/events", response_model=EventsDocument, responses={**STREAMED, **problems(404)})
+@router.get("/events", response_model=EventsDocument, responses={**STREAMED, **problems(404, 410)})
 async def events(
     request: Request,
     engine: OnEngine,
@@ -180,12 +180,8 @@ async def _read_matching(streams: Streams, requested: StreamRequest, after: str,
     terms = Subscription(job_id=requested.job_id, user_id=requested.user_id, only=requested.only).options()
     try:
         read = await streams.engine.feed.log.read(after, limit, None if terms.topic is None else (terms.topic,))
-    except CursorGone:
-        raise InvalidRequest(
-            "after",
-            "the events after it are not kept, or the database is another",
-            hint="start without it",
-        ) from None
+    except CursorGone as gone:
+        raise CursorExpired(after, gone.resume) from None
     wanted = [entry for entry in read.entries if terms.topic in (None, *entry.topics) and terms.wanted(entry.item)]
     return read._replace(entries=wanted)
 

@@ -131,6 +131,7 @@ async def jobs(
     pipeline: Annotated[str | None, Query(max_length=255, description="Only jobs of this pipeline.")] = None,
     user_id: Annotated[str | None, Query(max_length=255, description="Only this user's; for admins.")] = None,
     flagged: Annotated[bool, Query(description="Only jobs that are flagged for an operator.")] = False,
+    archived: Annotated[bool, Query(description="Jobs in the archive, which can only be read.")] = False,
     limit: Limit = 50,
     after: After = None,
 ) -> Document:
@@ -140,6 +141,7 @@ async def jobs(
         pipeline=pipeline,
         user_id=user_of(principal, user_id),
         flagged=flagged,
+        archived=archived,
         limit=limit,
         after=after,
     )

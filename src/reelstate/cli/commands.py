@@ -39,6 +39,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Maintain": {
         "doctor": "Check the stored state, and repair it.",
+        "archive": "Archive finished jobs; list, read or delete months of the archive.",
+        "purge": "Delete all data of a user.",
         "migrate": "Apply pending migrations to the store.",
         "config": "Show every setting and its value.",
         "machines": "Show the state machines and their transitions.",

@@ -25,6 +25,7 @@ def jobs(
     pipeline: Annotated[str | None, typer.Option(help="Only jobs of this pipeline.")] = None,
     user: Annotated[str | None, typer.Option(help="Only jobs of this user.")] = None,
     flagged: Annotated[bool, typer.Option("--flagged", help="Only jobs that are flagged for an operator.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="Jobs in the archive.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, help="The most jobs to list.")] = 50,
     after: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="Continue after this job of an earlier list.")
@@ -40,7 +41,13 @@ def jobs(
     page = call(
         database,
         lambda engine: engine.jobs(
-            statuses=statuses, pipeline=pipeline, user_id=user, flagged=flagged, limit=limit, after=after
+            statuses=statuses,
+            pipeline=pipeline,
+            user_id=user,
+            flagged=flagged,
+            archived=archived,
+            limit=limit,
+            after=after,
         ),
     )
     if as_json:

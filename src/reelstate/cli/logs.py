@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from reelstate.cli.documents import print_json, print_line
+from reelstate.cli.documents import print_json_items, print_line
 from reelstate.cli.live import is_inactive, pause
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import value
@@ -64,7 +64,7 @@ async def _show(
         log_filter = await make_filter(engine, job_id, stage, part)
         entries = _entries(engine, log_filter, follow=follow)
         if as_json and not follow:
-            print_json([log_document(entry, log_filter.stages) async for entry in entries])
+            await print_json_items(log_document(entry, log_filter.stages) async for entry in entries)
             return
         screen = console()
         async for entry in entries:

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from reelstate.cli.documents import print_json
+from reelstate.cli.documents import print_json_items
 from reelstate.cli.logs import LogFilter, make_filter
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.session import connect, run
@@ -44,13 +44,14 @@ async def _show(
 ) -> None:
     async with connect(database) as engine:
         log_filter = await make_filter(engine, job_id, stage, part)
-        entries = [entry async for entry in _entries(engine, log_filter) if not failed or entry.exit_code != 0]
-    if as_json:
-        print_json([step_document(entry, log_filter.stages) for entry in entries])
-        return
-    screen = console()
-    for entry in entries:
-        screen.print(_line(entry, log_filter.stages), soft_wrap=True)
+        found = _entries(engine, log_filter)
+        entries = (entry async for entry in found if not failed or entry.exit_code != 0)
+        if as_json:
+            await print_json_items(step_document(entry, log_filter.stages) async for entry in entries)
+            return
+        screen = console()
+        async for entry in entries:
+            screen.print(_line(entry, log_filter.stages), soft_wrap=True)
 
 
 async def _entries(engine: Engine, log_filter: LogFilter) -> AsyncIterator[StepEntry]:

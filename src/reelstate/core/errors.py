@@ -6,8 +6,10 @@ ReelstateError
 │   ├── InvalidPipeline       a declaration is wrong; `field` is the path to it
 │   ├── UnknownPipeline       no pipeline of that name is declared
 │   ├── IdempotencyConflict   the key was used before for another request
+│   ├── CursorExpired         events after the cursor are no longer in the log
 │   └── TooLarge              a value is over its limit
 ├── NotFound                  no such job, task or worker
+├── JobArchived               the job is in the archive, where it can only be read
 ├── InvalidTransition         the machine does not allow this change
 ├── VersionConflict           the row was changed since it was read
 │   └── SelectionChanged      another number of jobs matches than the caller expects
@@ -119,6 +121,30 @@ class TooLarge(InvalidRequest):
         )
         self.size = size
         self.limit = limit
+
+
+class CursorExpired(InvalidRequest):
+    """Events after the cursor were archived or deleted; `oldest` is the cursor after which the log is complete."""
+
+    def __init__(self, cursor: str, oldest: str | None = None) -> None:
+        super().__init__(
+            "after",
+            f"events after {cursor[:50]!r} are no longer in the log, or the cursor is from another database",
+            hint="read the present state, then continue after `oldest`" if oldest else "start again without a cursor",
+        )
+        self.cursor = cursor
+        self.oldest = oldest
+
+
+class JobArchived(ReelstateError):
+    """The job is in the archive, where it can be read and not changed."""
+
+    def __init__(self, job_id: int) -> None:
+        super().__init__(
+            f"job {job_id} is archived and can only be read",
+            hint=f"submit it again as a new job; `reel job {job_id}` shows its spec",
+        )
+        self.job_id = job_id
 
 
 class NotFound(ReelstateError):

@@ -321,6 +321,8 @@ class Job:
     finished_at: datetime | None
     resource_id: int | None
     """The record of the engine's extension that the job was created for."""
+    archived: bool = False
+    """Whether it was moved to the archive, where it can only be read."""
 
     @property
     def ended(self) -> bool:

@@ -17,7 +17,9 @@ class HeadRow(NamedTuple):
     xid: str
     id: int
     floor: str | None
-    """The position `xid.id` up to which rows were deleted."""
+    """The position `xid.id` up to which states were deleted."""
+    events_floor: str | None
+    """The position up to which events were archived or purged."""
 
 
 OBSERVE_EPOCH = Statement("observe_epoch", EpochRow)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import FINISHED_JOBS, STOPPED_JOBS
@@ -18,6 +19,13 @@ PROGRESS, COMPLETE = "transcode_progress", "transcode_complete"
 """Channels of the dispatch; the id of a video follows."""
 MAX_CACHED = 10_000
 REMOVE = Statement("videos_remove", NoRow)
+
+
+class KeptRow(NamedTuple):
+    id: int
+
+
+KEPT = Statement("videos_kept", KeptRow)
 
 
 class LibraryExtension:
@@ -37,6 +45,10 @@ class LibraryExtension:
         versions = [(link.resource_id, link.id) for link in links if link.resource_id is not None]
         if versions:
             await transaction.run(REMOVE, Batch(("video_id", "job_id"), versions))
+
+    async def keeps(self, transaction: Transaction, job_ids: Sequence[int]) -> Collection[int]:
+        """Return the versions that videos still need; see `videos_kept.sql`."""
+        return {row.id for row in await transaction.run(KEPT, job_ids=list(job_ids))}
 
     async def messages(self, store: Store, catalogue: Catalogue, job_ids: Collection[int]) -> list[ChannelMessage]:
         """Return the progress, or the end, of those jobs that are versions of videos."""

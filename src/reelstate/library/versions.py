@@ -36,7 +36,9 @@ class LockedVideo(NamedTuple):
 
 LOCK = Statement("videos_lock", LockedVideo)
 CREATE = Statement("videos_create", NoRow)
-VERSIONS = Statement("videos_versions", row_type("VersionRow", *fields_of(Job), "pipeline_id", "removed_at"))
+VERSIONS = Statement(
+    "videos_versions", row_type("VersionRow", *fields_of(Job, "archived"), "pipeline_id", "removed_at")
+)
 
 
 async def lock_any_video(transaction: Transaction, video_id: int, owner: str | None = None) -> LockedVideo:

@@ -25,6 +25,8 @@ from reelstate.stores.store import Statement, Store, Transaction
 logger = logging.getLogger("reelstate.doctor")
 FINDINGS_LIMIT = 1000
 GUARDS = "guards"
+ARCHIVE = "archive"
+"""The check of the archive, which no repair follows."""
 
 Repair = Callable[[Transaction, Catalogue, Sequence[Finding]], Awaitable[None]]
 
@@ -76,8 +78,8 @@ class DoctorCheck:
 async def doctor(store: Store, catalogue: Catalogue, *, repair: bool = False) -> Diagnosis:
     """Check the whole store; with `repair`, repair what is found and check again."""
     missing = [_missing_guard(name) for name in await store.missing_guards()]
-    findings = tuple(missing + await _run_checks(store, CHECKS))
-    if not findings or not repair:
+    findings = tuple(missing + await _run_checks(store, CHECKS) + await _check_archive(store))
+    if not repair or all(finding.check == ARCHIVE for finding in findings):
         return Diagnosis(findings)
     if missing:
         await store.restore_triggers()
@@ -108,6 +110,18 @@ def report_findings(findings: Iterable[Finding]) -> None:
         logger.error(
             "finding check=%s row=%s: %s; run `reel doctor`", finding.check, finding.key or "-", finding.detail
         )
+
+
+async def _check_archive(store: Store) -> list[Finding]:
+    """Find jobs that are in the store and in the archive: an interrupted move leaves them, the next completes it."""
+    try:
+        misplaced = await store.archive.misplaced(FINDINGS_LIMIT)
+    except WHOLE_STORE:
+        raise
+    except Exception as error:  # noqa: BLE001 - a damaged month must not hide what the other checks found
+        return [Finding(ARCHIVE, -1, -1, -1, "unknown", f"the check failed: {error}")]
+    detail = "it is in the store and in the archive: `reel archive` moves it"
+    return [Finding(ARCHIVE, job_id, -1, -1, "archived", detail) for job_id in misplaced]
 
 
 def _missing_guard(name: str) -> Finding:

@@ -39,6 +39,10 @@ class Extension(Protocol):
         """Note that jobs were forced to `completed` and have no outputs."""
         ...
 
+    async def keeps(self, transaction: Transaction, job_ids: Sequence[int]) -> Collection[int]:
+        """Return those of finished jobs with a resource that it still needs, so that they are not archived."""
+        ...
+
     async def messages(self, store: Store, catalogue: Catalogue, job_ids: Collection[int]) -> list[ChannelMessage]:
         """Return what the dispatch publishes about jobs that made progress or became inactive."""
         ...
@@ -54,6 +58,9 @@ class NoExtension:
 
     async def on_forced_complete(self, transaction: Transaction, job_ids: Sequence[int]) -> None:
         pass
+
+    async def keeps(self, transaction: Transaction, job_ids: Sequence[int]) -> Collection[int]:  # noqa: ARG002
+        return ()
 
     async def messages(
         self,

@@ -17,6 +17,7 @@ from reelstate.feed.feed import Feed, Marks
 from reelstate.feed.head import OBSERVE_HEAD
 from reelstate.feed.log import CursorGone, Entry, LogPage, Order, Topics
 from reelstate.feed.subscription import LogSubscription
+from reelstate.services.archive import OBSERVE_PIPELINE
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.observe import OBSERVE_FEED, OBSERVE_HISTORY
 from reelstate.services.paging import START, cursor_of
@@ -69,11 +70,16 @@ class Owner(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The last position of the record, and the position up to which rows were deleted."""
+    """The last position of the log, and the position up to which rows of it were archived or deleted.
+
+    After the floor the log is complete; before it, only the history of each job is.
+    """
 
     epoch: str
     order: Order
     floor: Order
+    events_floor: Order = START
+    """The part of the floor that concerns events: a reader from the beginning starts there."""
 
     @property
     def cursor(self) -> str:
@@ -91,7 +97,11 @@ class Head(NamedTuple):
             raise CursorGone(cursor)
         if START < position < self.floor:
             raise CursorGone(cursor, resume=self.at(self.floor))
-        return position
+        return max(position, self.events_floor)
+
+    def find_in_job(self, cursor: str) -> Order:
+        """Return the position of a cursor in the log of one job, which has no floor: a job leaves with all its rows."""
+        return self._replace(floor=START, events_floor=START).find(cursor)
 
 
 class EngineLog:
@@ -159,8 +169,12 @@ def engine_feed(store: Store, dispatch: Dispatch, catalogue: Catalogue) -> Feed[
 async def head_of(transaction: Transaction) -> Head:
     """Return the head of the record as this transaction sees it."""
     (row,) = await transaction.run(OBSERVE_HEAD)
-    floor = START if row.floor is None else tuple(map(int, row.floor.split(".")))
-    return Head(row.epoch, _order(row), floor)
+    events_floor = _position(row.events_floor)
+    return Head(row.epoch, _order(row), max(_position(row.floor), events_floor), events_floor)
+
+
+def _position(stored: str | None) -> Order:
+    return START if stored is None else tuple(map(int, stored.split(".")))
 
 
 async def _read_page(
@@ -168,9 +182,10 @@ async def _read_page(
 ) -> LogPage[FeedItem]:
     """Read up to the head as it was before: the statements see everything that is older."""
     head = await head_of(transaction)
-    start, end = head.find(after), head.order
+    only = _only_job(topics)
+    start, end = head.find(after) if only is None else head.find_in_job(after), head.order
     span: dict[str, Json] = {"after_xid": str(start[0]), "after_id": start[1], "limit": limit}
-    job_id = _only_job(topics) if _is_far(start, end) else None
+    job_id = only if _is_far(start, end) else None
     if job_id is not None:
         events = await transaction.run(OBSERVE_HISTORY, job_id=job_id, stage=None, part=None, owner=None, **span)
         states = await transaction.run(STATES_HISTORY, job_id=job_id, **span)
@@ -182,12 +197,20 @@ async def _read_page(
         span |= {"until_xid": str(end[0]), "until_id": end[1]}
         events = await transaction.run(OBSERVE_FEED, **scope, **span)
         states = await transaction.run(STATES_LOG, **scope, **span)
+    if only is not None and not events and start < head.events_floor:
+        await _require_present(transaction, only, after)
     for rows in (events, states):
         if len(rows) == limit:
             end = min(end, _order(rows[-1]))
     found = sorted((row for row in (*events, *states) if _order(row) <= end), key=_order)
     stages = await catalogue.stages_of(transaction, jobs_with_stages(row for row in events if _order(row) <= end))
     return LogPage([_entry(row, head, stages) for row in found], head.at(end), more=end < head.order)
+
+
+async def _require_present(transaction: Transaction, job_id: int, after: str) -> None:
+    """Raise `CursorGone` for a job that was archived: its events after the cursor are not in the log any more."""
+    if not await transaction.run(OBSERVE_PIPELINE, job_id=job_id, owner=None):
+        raise CursorGone(after)
 
 
 def _entry(row: Any, head: Head, stages: Mapping[int, Sequence[str]]) -> Entry[FeedItem]:

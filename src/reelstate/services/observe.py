@@ -7,19 +7,30 @@ that is still open. The cursor also names the epoch of the database: one from a 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from reelstate.core.document import plain_text
-from reelstate.core.errors import CorruptState, InvalidRequest, NotFound
+from reelstate.core.errors import CorruptState, CursorExpired, InvalidRequest, NotFound
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, LogEntry, Page, StepEntry, Task, TaskKey, Worker
 from reelstate.core.pipeline import Graph
-from reelstate.feed.head import OBSERVE_EPOCH, OBSERVE_HEAD
+from reelstate.feed.head import OBSERVE_EPOCH, OBSERVE_HEAD, HeadRow
+from reelstate.services.archive import OBSERVE_PIPELINE, read_job
 from reelstate.services.catalogue import Catalogue, Declared
-from reelstate.services.paging import MAX_NUMBERS, MAX_XIDS, PAST_EVERY_ID, cursor_number, cursor_of, page_size, paged
+from reelstate.services.paging import (
+    MAX_NUMBERS,
+    MAX_XIDS,
+    PAST_EVERY_ID,
+    START,
+    cursor_number,
+    cursor_of,
+    page_size,
+    paged,
+)
 from reelstate.services.rows import (
     EventRow,
     JobRow,
@@ -37,14 +48,11 @@ from reelstate.services.rows import (
     worker_of,
 )
 from reelstate.stores.migrate import OLDEST_SCHEMA, Applied, migrations, require_current
-from reelstate.stores.store import RowType, Statement, Store, Transaction, row_type
+from reelstate.stores.store import Flow, RowType, Statement, Store, Transaction, row_type
 
+T = TypeVar("T")
 FILTER_LIMIT = 1000
 """Characters of a filter."""
-
-
-class PipelineIdRow(NamedTuple):
-    pipeline_id: int
 
 
 class ResultRow(NamedTuple):
@@ -83,14 +91,14 @@ class HeldTaskRow(NamedTuple):
 
 
 OBSERVE_JOBS = Statement("observe_jobs", JobRow)
-OBSERVE_JOB = Statement("observe_job", row_type("JobPipelineRow", *fields_of(Job), "pipeline_id"))
-OBSERVE_PIPELINE = Statement("observe_pipeline", PipelineIdRow)
+OBSERVE_JOB = Statement("observe_job", row_type("JobPipelineRow", *fields_of(Job, "archived"), "pipeline_id"))
 OBSERVE_STAGES = Statement("observe_stages", StageRow)
 OBSERVE_RESULTS = Statement("observe_results", ResultRow)
 OBSERVE_UNSERVED = Statement("observe_unserved", UnservedRow)
 OBSERVE_TASKS = Statement("observe_tasks", TaskRow)
 OBSERVE_FEED = Statement("observe_feed", EventRow)
 OBSERVE_HISTORY = Statement("observe_history", EventRow)
+OBSERVE_ENTITY = Statement("observe_entity", EventRow)
 OBSERVE_WORKER_HISTORY = Statement("observe_worker_history", EventRow)
 OBSERVE_LOGS = Statement("observe_logs", row_type("LogRow", *fields_of(LogEntry, "job_id")))
 OBSERVE_STEPS = Statement("observe_steps", row_type("StepRow", *fields_of(StepEntry, "job_id")))
@@ -116,9 +124,14 @@ EVERY_JOB = JobFilter()
 
 
 async def observe_jobs(
-    store: Store, selected: JobFilter = EVERY_JOB, *, limit: int = 50, after: str | None = None
+    store: Store,
+    selected: JobFilter = EVERY_JOB,
+    *,
+    limit: int = 50,
+    after: str | None = None,
+    archived: bool = False,
 ) -> Page[Job]:
-    """List jobs, the newest first."""
+    """List jobs, the newest first: those of the store, or those in the archive."""
     before = PAST_EVERY_ID if after is None else cursor_number(after)
     for field in ("pipeline", "user_id"):
         plain_text(field, getattr(selected, field) or "", FILTER_LIMIT)
@@ -129,8 +142,25 @@ async def observe_jobs(
         "pipeline": selected.pipeline,
         "user_id": selected.user_id,
     }
+    if archived:
+        found = await _archived_jobs(store, before, page_size(limit), parameters)
+        return paged([replace(job_of(row), archived=True) for row in found], limit, lambda job: str(job.id))
     rows = await _read(store, OBSERVE_JOBS, before=before, limit=page_size(limit), **parameters)
     return paged([job_of(row) for row in rows], limit, lambda job: str(job.id))
+
+
+async def _archived_jobs(store: Store, before: int, limit: int, parameters: Mapping[str, Json]) -> list[Any]:
+    """Read months, the newest first, until there are enough jobs."""
+    found: list[Any] = []
+    for month in reversed(await store.archive.months()):
+        if len(found) < limit and month.ids[0] < before:
+            bounds = {"before": before, "limit": limit - len(found)}
+            with contextlib.suppress(NotFound):  # dropped meanwhile
+                found += await store.archive.read(
+                    month,
+                    lambda transaction, bounds=bounds: transaction.run(OBSERVE_JOBS, **bounds, **parameters),  # type: ignore[misc]
+                )
+    return found
 
 
 async def observe_job(store: Store, catalogue: Catalogue, job_id: int, owner: str | None = None) -> JobDetail:
@@ -156,7 +186,7 @@ async def observe_job(store: Store, catalogue: Catalogue, job_id: int, owner: st
         waiting = {stage: tuple(sorted(needs)) for stage, needs in unserved.items()}
         return detail_of(job_of(row), declared, opened, results, waiting)
 
-    return await store.read(flow)
+    return await read_job(store, job_id, flow, lambda found: replace(found, job=replace(found.job, archived=True)))
 
 
 async def observe_stage_names(
@@ -168,12 +198,15 @@ async def observe_stage_names(
 
 async def observe_graph(store: Store, catalogue: Catalogue, job_id: int, owner: str | None = None) -> Graph:
     """Return the graph that a job was submitted with."""
-    return (await store.read(lambda transaction: _require_declared(transaction, catalogue, job_id, owner))).graph
+    declared = await read_job(
+        store, job_id, lambda transaction: _require_declared(transaction, catalogue, job_id, owner)
+    )
+    return declared.graph
 
 
 async def observe_tags(store: Store, catalogue: Catalogue, job_id: int) -> dict[str, tuple[str, ...]]:
     """Return the tags under which the tasks of each stage are expected to report states."""
-    declared = await store.read(lambda transaction: _require_declared(transaction, catalogue, job_id))
+    declared = await read_job(store, job_id, lambda transaction: _require_declared(transaction, catalogue, job_id))
     return {stage.name: stage.tags for stage in declared.graph.stages}
 
 
@@ -206,7 +239,7 @@ async def observe_tasks(
         )
         return [task_of(row, declared) for row in rows]
 
-    return paged(await store.read(flow), limit, lambda task: str(task.key))
+    return paged(await read_job(store, job_id, flow), limit, lambda task: str(task.key))
 
 
 async def observe_events(
@@ -215,8 +248,9 @@ async def observe_events(
     """List all events in the order of commit. Every page has a cursor, since more events may follow."""
 
     async def flow(transaction: Transaction) -> Page[Event]:
-        epoch = await _epoch(transaction)
-        xid, number = _parse_cursor(after, epoch)
+        (head,) = await transaction.run(OBSERVE_HEAD)
+        epoch = head.epoch
+        xid, number = _require_kept(_parse_cursor(after, epoch), head)
         span = {"after_xid": xid, "after_id": number, "until_xid": str(MAX_XIDS - 1), "until_id": MAX_NUMBERS - 1}
         rows = await transaction.run(OBSERVE_FEED, limit=page_size(limit), jobs=None, user_id=None, **span)
         events = await _events(transaction, catalogue, rows, epoch)
@@ -259,10 +293,13 @@ async def observe_history(
             number_of_stage = _stage_number(await _declared(transaction, catalogue, job_id, owner), stage)
         entity = {"job_id": job_id, "stage": number_of_stage, "part": part, "owner": owner}
         parameters = {**entity, "after_xid": xid, "after_id": number}
-        rows = await transaction.run(OBSERVE_HISTORY, limit=page_size(limit), **parameters)
+        statement = OBSERVE_HISTORY if number_of_stage is None or part is None else OBSERVE_ENTITY
+        rows = await transaction.run(statement, limit=page_size(limit), **parameters)
+        if not rows:
+            await _pipeline_id(transaction, job_id, owner)
         return await _events(transaction, catalogue, rows, epoch)
 
-    return paged(await store.read(flow), limit, lambda event: event.cursor)
+    return paged(await _read_or_nothing(store, job_id, flow), limit, lambda event: event.cursor)
 
 
 async def observe_worker_history(store: Store, worker_id: int, *, limit: int = 500, after: int = 0) -> list[Event]:
@@ -388,7 +425,23 @@ async def _read_lines(
     """Read the logs or steps of a whole job, or of one task."""
     stage, part = (key.stage, key.part) if key else (None, None)
     entity = {"job_id": job_id, "stage": stage, "part": part, **parameters}
-    return await _read(store, statement, limit=page_size(limit), after=cursor_number(after or "0"), **entity)
+    page = {"limit": page_size(limit), "after": cursor_number(after or "0")}
+
+    async def flow(transaction: Transaction) -> list[RowType]:
+        rows = await transaction.run(statement, **page, **entity)
+        if not rows:
+            await _pipeline_id(transaction, job_id, None)
+        return rows
+
+    return await _read_or_nothing(store, job_id, flow)
+
+
+async def _read_or_nothing(store: Store, job_id: int, flow: Flow[list[T]]) -> list[T]:
+    """Read rows of a job, archived or not; a job that does not exist has none."""
+    try:
+        return await read_job(store, job_id, flow)
+    except NotFound:
+        return []
 
 
 async def _read(store: Store, statement: Statement[RowType], **parameters: Json) -> list[RowType]:
@@ -433,6 +486,18 @@ def _parse_cursor(text: str | None, epoch: str) -> tuple[str, int]:
     if given != epoch:
         raise InvalidRequest("after", "the cursor is from another database", hint="start again without a cursor")
     return str(xid), number
+
+
+def _require_kept(position: tuple[str, int], head: HeadRow) -> tuple[str, int]:
+    """Return the position to read events from; raise `CursorExpired` where events after it were archived."""
+    if head.events_floor is None:
+        return position
+    xid, number = map(int, head.events_floor.split("."))
+    given = int(position[0]), position[1]
+    if START < given < (xid, number):
+        raise CursorExpired(f"{head.epoch}.{given[0]}.{given[1]}", f"{head.epoch}.{head.events_floor}")
+    first = max(given, (xid, number))
+    return str(first[0]), first[1]
 
 
 def _stage_number(declared: Declared | None, name: str) -> int:

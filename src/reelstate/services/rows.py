@@ -21,7 +21,7 @@ def fields_of(record: type[Any], *derived: str) -> list[str]:
     return [field.name for field in dataclasses.fields(record) if field.name not in derived]
 
 
-JobRow = row_type("JobRow", *fields_of(Job))
+JobRow = row_type("JobRow", *fields_of(Job, "archived"))
 TaskRow = row_type("TaskRow", *fields_of(Task, "stage_name"))
 WorkerRow = row_type("WorkerRow", *fields_of(Worker, "tasks"))
 
@@ -72,7 +72,8 @@ def record_of(record: Callable[..., T], row: Any, **values: Any) -> T:
 
 def job_of(row: Any) -> Job:
     """Build a job from a row with the columns of `JobRow`; it may have more."""
-    return record_of(Job, row, status=known_status(JobStatus, row.status), phase=known_status(JobStatus, row.phase))
+    statuses = {"status": known_status(JobStatus, row.status), "phase": known_status(JobStatus, row.phase)}
+    return record_of(Job, row, archived=False, **statuses)
 
 
 def task_of(row: Any, declared: Declared | None) -> Task:

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.model import JobDetail
+from reelstate.core.month import Month
 from reelstate.core.state import State, StateJob, aggregate, lowest, stage_job
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.observe import observe_job, observe_tags
+from reelstate.states.sql import ArchivedStates
 from reelstate.states.state_store import StateStore
 from reelstate.stores.store import Store
+
+StateReader = StateStore | ArchivedStates
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +71,31 @@ async def states(
             raise InvalidRequest("stage", f"{job_id!r} is the name of one stage", hint="use the id of the job")
         return States((await _read_grid(state_store, job_id, await state_store.find_job(job_id)),))
     detail = await observe_job(store, catalogue, int(job_id), owner)
+    month = Month.of_id(detail.job.id)
+    reader = ArchivedStates(store, month) if detail.job.archived and month else state_store
     names = [found.name for found in detail.stages]
     if stage is not None and stage not in names:
         raise InvalidRequest("stage", f"no stage {stage!r}", hint=f"stages: {', '.join(names)}")
     expected = await observe_tags(store, catalogue, int(job_id))
-    jobs = [await _find_job(state_store, detail, name, expected[name]) for name in names if stage in (None, name)]
-    return States(tuple([await _read_grid(state_store, name, job) for name, job in jobs if job is not None]))
+    jobs = [await _find_job(reader, detail, name, expected[name]) for name in names if stage in (None, name)]
+    return States(tuple([await _read_grid(reader, name, job) for name, job in jobs if job is not None]))
 
 
 async def _find_job(
-    state_store: StateStore, detail: JobDetail, name: str, tags: tuple[str, ...]
+    reader: StateReader, detail: JobDetail, name: str, tags: tuple[str, ...]
 ) -> tuple[str, StateJob | None]:
     """Return the stored job of a stage; where there is none and the stage declares tags, the job as it will be."""
     (found,) = [stage for stage in detail.stages if stage.name == name]
     job_id = stage_job(detail.job.id, name)
     try:
-        return name, await state_store.find_job(job_id)
+        return name, await reader.find_job(job_id)
     except NotFound:
         return name, StateJob(job_id=job_id, tasks=max(1, found.total), tags=tags) if tags else None
 
 
-async def _read_grid(state_store: StateStore, name: str, job: StateJob) -> StatesGrid:
+async def _read_grid(reader: StateReader, name: str, job: StateJob) -> StatesGrid:
     try:
-        _, found = await state_store.states(job.job_id)
+        _, found = await reader.states(job.job_id)
     except NotFound:  # not written yet
         found = ()
     return StatesGrid(name, job, tuple(sorted(found, key=lambda state: state.key)))

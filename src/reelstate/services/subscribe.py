@@ -7,14 +7,14 @@ from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass
 from typing import Final
 
-from reelstate.core.errors import InvalidRequest, NotFound
+from reelstate.core.errors import InvalidRequest, JobArchived, NotFound
 from reelstate.core.model import Event, TaskProgress
 from reelstate.feed.feed import Feed
 from reelstate.feed.log import CursorGone
 from reelstate.feed.subscriber import FeedMessage, MessageKind, SubscriptionOptions
+from reelstate.services.archive import OBSERVE_PIPELINE, read_job
 from reelstate.services.feed import FeedItem, Head, Owner, head_of
-from reelstate.services.observe import OBSERVE_PIPELINE
-from reelstate.stores.store import Store
+from reelstate.stores.store import Store, Transaction
 
 BEGINNING: Final = "0"
 """The cursor before the first event."""
@@ -61,7 +61,8 @@ async def subscribe(
 ) -> AsyncGenerator[FeedMessage[FeedItem], None]:
     """Yield what follows a cursor, then new items.
 
-    Without a cursor: everything of one job, or for many jobs only new items. Raise `NotFound` for an unknown job.
+    Without a cursor: everything of one job, or for many jobs only new items. Raise `NotFound` for an unknown job, and
+    `JobArchived` for one of which nothing new can come.
     """
     head = await store.read(head_of)
     beginning = feed.log.first() if subscription.job_id is not None else head.cursor
@@ -89,5 +90,11 @@ def _start(head: Head, after: str, first: str) -> tuple[str, bool]:
 
 
 async def _require_job(store: Store, job_id: int, user_id: str | None) -> None:
-    if not await store.read(lambda transaction: transaction.run(OBSERVE_PIPELINE, job_id=job_id, owner=user_id)):
-        raise NotFound("job", job_id)
+    async def flow(transaction: Transaction) -> None:
+        if not await transaction.run(OBSERVE_PIPELINE, job_id=job_id, owner=user_id):
+            raise NotFound("job", job_id)
+
+    def refuse(_: None) -> None:
+        raise JobArchived(job_id)
+
+    await read_job(store, job_id, flow, refuse)

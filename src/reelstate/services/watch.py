@@ -13,7 +13,7 @@ import dataclasses
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
-from reelstate.core.errors import InvalidRequest, WaitTimeout
+from reelstate.core.errors import CursorExpired, WaitTimeout
 from reelstate.core.machine import INACTIVE_JOBS
 from reelstate.core.model import Event, JobDetail
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
@@ -22,6 +22,7 @@ from reelstate.feed.subscriber import SETTLED, MessageKind
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.feed import FeedItem
 from reelstate.services.observe import observe_history, observe_job
+from reelstate.services.paging import every
 from reelstate.services.subscribe import EVENTS, Subscription, subscribe
 from reelstate.stores.store import Store
 
@@ -38,17 +39,23 @@ async def watch(
     """Yield events, each after its causes, after a cursor or from the creation of the job, until the job is inactive.
 
     A stop that was followed by a retry does not end it: the last known status decides. Without a job, yield all new
-    events, or all after a cursor, without end.
+    events, or all after a cursor, without end. Raise `CursorExpired` where events after the cursor are archived.
     """
+    if job_id is not None and (await observe_job(store, catalogue, job_id)).job.archived:
+        async for event in every(
+            lambda cursor: observe_history(store, catalogue, job_id, limit=PAGE, after=cursor or after)
+        ):
+            yield event
+        return
     subscription = Subscription(job_id=job_id, only=EVENTS, progress=False)
     last = NOTHING if job_id is None or after is None else await last_change(store, catalogue, job_id)
     reading = _Reading()
     while True:
         async with contextlib.aclosing(subscribe(feed, store, subscription, after, settle=True)) as messages:
             async for message in messages:
+                if message.kind is MessageKind.RESET and (job_id is None or not reading.begun):
+                    raise CursorExpired(after or message.cursor, message.cursor)
                 after = message.cursor
-                if message.kind is MessageKind.RESET and not reading.begun:
-                    raise InvalidRequest("after", "the cursor is lost", hint="start again without a cursor")
                 if isinstance(message.item, Event):
                     last = max(last, change_of(message.item))
                     reading.read(message.item)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from reelstate.core.document import LIMITS, encode_optional
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.model import Json
+from reelstate.core.month import Month
 from reelstate.core.state import (
     JobStates,
     Severity,
@@ -145,13 +146,8 @@ class SqlStateStore:
         return state_of(rows[0])
 
     async def states(self, job_id: str, key: StateKey | None = None) -> JobStates:
-        async def read_all(transaction: Transaction) -> JobStates:
-            job = await _find_job(transaction, job_id)
-            rows = await transaction.run(STATES_ALL, job_id=job_id, generation=job.generation)
-            return JobStates(job, [state_of(row) for row in rows])
-
         if key is None:
-            return await self._store.read(read_all)
+            return await self._store.read(lambda transaction: _read_all(transaction, job_id))
         return await self._store.read(lambda transaction: _read_one(transaction, job_id, key))
 
     async def feed(self, job_id: str) -> Feed[State]:
@@ -197,6 +193,20 @@ class SqlStateStore:
         rows = await self._store.write(lambda transaction: transaction.run(STATES_DELETE, job_ids=job_ids))
         self._dispatch.notify(Wakeup.STATE)
         return sorted(row.job_id for row in rows)
+
+
+class ArchivedStates:
+    """The states in one month of the archive, for readers."""
+
+    def __init__(self, store: Store, month: Month) -> None:
+        self._store = store
+        self._month = month
+
+    async def find_job(self, job_id: str) -> StateJob:
+        return await self._store.archive.read(self._month, lambda transaction: _find_job(transaction, job_id))
+
+    async def states(self, job_id: str) -> JobStates:
+        return await self._store.archive.read(self._month, lambda transaction: _read_all(transaction, job_id))
 
 
 class SqlLog:
@@ -253,6 +263,12 @@ async def _find_job(transaction: Transaction, job_id: str) -> StateJob:
     if not rows:
         raise NotFound("states of job", job_id)
     return _job_of(rows[0])
+
+
+async def _read_all(transaction: Transaction, job_id: str) -> JobStates:
+    job = await _find_job(transaction, job_id)
+    rows = await transaction.run(STATES_ALL, job_id=job_id, generation=job.generation)
+    return JobStates(job, [state_of(row) for row in rows])
 
 
 async def _read_one(transaction: Transaction, job_id: str, key: StateKey) -> JobStates:

@@ -16,15 +16,18 @@ from importlib.resources.abc import Traversable
 
 from reelstate.core.errors import SchemaMismatch
 from reelstate.core.model import Job
+from reelstate.stores.archive import ENGINE_TABLES, TABLES
 
 OLDEST_SCHEMA = "oldest_schema"
 _PIPELINE_COLUMNS = {
     "pipeline": "coalesce(p.name, '#' || j.pipeline_id) AS pipeline",
     "digest": "coalesce(p.digest, '') AS digest",
 }
-_JOB_COLUMNS = ", ".join(_PIPELINE_COLUMNS.get(field.name, f"j.{field.name}") for field in fields(Job))
+_JOB_COLUMNS = ", ".join(
+    _PIPELINE_COLUMNS.get(field.name, f"j.{field.name}") for field in fields(Job) if field.name != "archived"
+)
 """The fields of `Job` in a SELECT from jobs `j` and pipelines `p`."""
-_FRAGMENT = re.compile(r"\{(\w+)\}")
+_FRAGMENT = re.compile(r"\{([a-z]\w*)\}")
 _OLDEST = re.compile(r"^-- oldest schema: (\d+)$", re.MULTILINE)
 
 
@@ -52,13 +55,16 @@ def migrations(package: str) -> Sequence[Migration]:
 def statements(package: str) -> Mapping[str, str]:
     """Return the statements of a store by name.
 
-    `{job_columns}` stands for the columns of a `Job`, and `{name}` for the file `sql/fragments/name.sql`.
+    `{job_columns}` stands for the columns of a `Job`, and `{name}` for the file `sql/fragments/name.sql`. A file with
+    `{table}` is one statement per table of the archive, `NAME_TABLE`, on the rows that `{key}` selects.
     """
     folder = files(package) / "sql"
     fragments = {"job_columns": _JOB_COLUMNS} | _texts(folder / "fragments")
-    return {
-        name: _FRAGMENT.sub(lambda found: fragments[found[1]].rstrip(), text) for name, text in _texts(folder).items()
-    }
+    found: dict[str, str] = {}
+    for name, text in _texts(folder).items():
+        for made, statement in (_for_each_table(name, text) if "{table}" in text else {name: text}).items():
+            found[made] = _FRAGMENT.sub(lambda match: fragments[match[1]].rstrip(), statement)
+    return found
 
 
 def _texts(folder: Traversable) -> dict[str, str]:
@@ -66,6 +72,18 @@ def _texts(folder: Traversable) -> dict[str, str]:
     return {
         entry.name.removesuffix(".sql"): entry.read_text() for entry in folder.iterdir() if entry.name.endswith(".sql")
     }
+
+
+def _for_each_table(name: str, text: str) -> dict[str, str]:
+    """Return a statement for each table. A line that begins with `{engine}` or `{states}` is of these tables only."""
+    made = {}
+    for table in TABLES:
+        kind, other = ("{engine}", "{states}") if table in ENGINE_TABLES else ("{states}", "{engine}")
+        lines = [line.replace(kind, "") for line in text.splitlines() if other not in line]
+        made[f"{name}_{table}"] = (
+            "\n".join(lines).replace("{table}", table).replace("{key}", ENGINE_TABLES.get(table, "job_id"))
+        )
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,12 @@ from collections import namedtuple
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from reelstate.core.document import UNREADABLE
+
+if TYPE_CHECKING:
+    from reelstate.stores.archive import Archive
 
 Result = TypeVar("Result")
 Row = tuple[Any, ...]
@@ -146,6 +149,11 @@ Flow = Callable[[Transaction], Awaitable[Result]]
 class Store(Protocol):
     """A database. Open it once per process and share it between the tasks of one event loop."""
 
+    @property
+    def archive(self) -> Archive:
+        """The months with the rows of archived jobs."""
+        ...
+
     async def open(self) -> None:
         """Connect. Raise if the address is wrong, or the server or the schema is too old or too new."""
         ...
@@ -185,6 +193,13 @@ class Store(Protocol):
 
         If the answer is lost, or the database asks for a retry, `again` (default: the flow) is run as by `write`. It
         must find out whether the first attempt took effect, or be safe to repeat.
+        """
+        ...
+
+    async def vacuum(self, pages: int) -> int:
+        """Give up to `pages` free pages back to the file system, where the database does not do so by itself.
+
+        Returns how many are still free.
         """
         ...
 

@@ -33,18 +33,9 @@ CREATE FUNCTION reelstate.clear_flag() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    UPDATE reelstate.jobs SET flagged = NULL, flagged_at = NULL WHERE id = NEW.id;
-    RETURN NULL;
-END $$;
-
--- Name: end_recording(); Type: FUNCTION; Schema: reelstate; Owner: -
-
-CREATE FUNCTION reelstate.end_recording() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM set_config('reelstate.recorded', '', true);
-    RETURN NULL;
+    NEW.flagged := NULL;
+    NEW.flagged_at := NULL;
+    RETURN NEW;
 END $$;
 
 -- Name: guard_delete(); Type: FUNCTION; Schema: reelstate; Owner: -
@@ -78,30 +69,35 @@ END $$;
 
 CREATE FUNCTION reelstate.guard_jobs_change() RETURNS trigger
     LANGUAGE plpgsql
+    SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
     AS $$
 BEGIN
-    IF current_setting('reelstate.repairing', true) = 'on' OR pg_trigger_depth() > 1
-       AND NEW.actor = 'sql' AND NEW.status = OLD.status AND NEW.version = OLD.version + 1 THEN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
         RETURN NULL;
     END IF;
-    IF NOT (NEW.id = OLD.id) OR NEW.version < OLD.version OR NEW.version > OLD.version + 1
-       OR NEW.status <> OLD.status AND NEW.version = OLD.version
-          AND NOT OLD.status || ' ' || NEW.status = ANY (ARRAY['pending validating', 'pending planning', 'pending downloading_inputs', 'pending processing', 'pending uploading_outputs', 'pending completed', 'validating completed', 'planning completed', 'downloading_inputs completed', 'processing completed', 'uploading_outputs completed', 'validating planning', 'validating downloading_inputs', 'validating processing', 'validating uploading_outputs', 'planning downloading_inputs', 'planning processing', 'planning uploading_outputs', 'downloading_inputs processing', 'downloading_inputs uploading_outputs', 'processing uploading_outputs', 'pending failed', 'validating failed', 'planning failed', 'downloading_inputs failed', 'processing failed', 'uploading_outputs failed', 'pending quarantined', 'validating quarantined', 'planning quarantined', 'downloading_inputs quarantined', 'processing quarantined', 'uploading_outputs quarantined', 'failed quarantined', 'failed pending', 'pending cancelled', 'validating cancelled', 'planning cancelled', 'downloading_inputs cancelled', 'processing cancelled', 'uploading_outputs cancelled', 'failed cancelled', 'quarantined cancelled', 'validating pending', 'planning pending', 'downloading_inputs pending', 'processing pending', 'uploading_outputs pending', 'failed completed', 'quarantined pending', 'quarantined failed', 'quarantined completed'])
-       OR NEW.status <> OLD.status AND NOT NEW.version = OLD.version
-          AND NOT OLD.status || ' ' || NEW.status || ' ' || split_part(NEW.actor, ':', 1)
-              = ANY (ARRAY['pending validating worker', 'pending planning worker', 'pending downloading_inputs worker', 'pending processing worker', 'pending uploading_outputs worker', 'pending completed operator', 'pending completed orchestrator', 'validating completed operator', 'validating completed orchestrator', 'planning completed operator', 'planning completed orchestrator', 'downloading_inputs completed operator', 'downloading_inputs completed orchestrator', 'processing completed operator', 'processing completed orchestrator', 'uploading_outputs completed operator', 'uploading_outputs completed orchestrator', 'validating planning orchestrator', 'validating downloading_inputs orchestrator', 'validating processing orchestrator', 'validating uploading_outputs orchestrator', 'planning downloading_inputs orchestrator', 'planning processing orchestrator', 'planning uploading_outputs orchestrator', 'downloading_inputs processing orchestrator', 'downloading_inputs uploading_outputs orchestrator', 'processing uploading_outputs orchestrator', 'pending failed keeper', 'pending failed operator', 'pending failed orchestrator', 'validating failed keeper', 'validating failed operator', 'validating failed orchestrator', 'planning failed keeper', 'planning failed operator', 'planning failed orchestrator', 'downloading_inputs failed keeper', 'downloading_inputs failed operator', 'downloading_inputs failed orchestrator', 'processing failed keeper', 'processing failed operator', 'processing failed orchestrator', 'uploading_outputs failed keeper', 'uploading_outputs failed operator', 'uploading_outputs failed orchestrator', 'pending quarantined doctor', 'pending quarantined keeper', 'pending quarantined operator', 'validating quarantined doctor', 'validating quarantined keeper', 'validating quarantined operator', 'planning quarantined doctor', 'planning quarantined keeper', 'planning quarantined operator', 'downloading_inputs quarantined doctor', 'downloading_inputs quarantined keeper', 'downloading_inputs quarantined operator', 'processing quarantined doctor', 'processing quarantined keeper', 'processing quarantined operator', 'uploading_outputs quarantined doctor', 'uploading_outputs quarantined keeper', 'uploading_outputs quarantined operator', 'failed quarantined doctor', 'failed quarantined operator', 'failed pending operator', 'failed pending user', 'pending cancelled operator', 'pending cancelled user', 'validating cancelled operator', 'validating cancelled user', 'planning cancelled operator', 'planning cancelled user', 'downloading_inputs cancelled operator', 'downloading_inputs cancelled user', 'processing cancelled operator', 'processing cancelled user', 'uploading_outputs cancelled operator', 'uploading_outputs cancelled user', 'failed cancelled operator', 'failed cancelled user', 'quarantined cancelled operator', 'quarantined cancelled user', 'validating pending operator', 'planning pending operator', 'downloading_inputs pending operator', 'processing pending operator', 'uploading_outputs pending operator', 'failed completed operator', 'quarantined pending operator', 'quarantined failed operator', 'quarantined completed operator']) THEN
-        PERFORM reelstate.refuse('job', (NEW.id)::text, OLD.status, NEW.status,
-                                 CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END);
-    END IF;
     INSERT INTO reelstate.events (entity, job_id, data, version, origin, target, actor, reason, at)
-    VALUES ('job', NEW.id, CASE WHEN NEW.status IN ('failed', 'quarantined') THEN NEW.error END, OLD.version + 1, OLD.status, NEW.status,
-            CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END,
-            CASE WHEN NOT NEW.version = OLD.version THEN NEW.reason END,
-            CASE WHEN NEW.version = OLD.version THEN clock_timestamp() ELSE NEW.changed_at END);
-    IF NEW.version = OLD.version THEN
-        UPDATE reelstate.jobs
-        SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
-        WHERE id = NEW.id;
+    SELECT 'job', n.id, CASE WHEN n.status IN ('failed', 'quarantined') THEN n.error END, o.version + 1, o.status,
+               CASE WHEN o.id IS NULL OR n.version < o.version OR n.version > o.version + 1
+                      OR n.status <> o.status AND n.version = o.version
+                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['pending validating', 'pending planning', 'pending downloading_inputs', 'pending processing', 'pending uploading_outputs', 'pending completed', 'validating completed', 'planning completed', 'downloading_inputs completed', 'processing completed', 'uploading_outputs completed', 'validating planning', 'validating downloading_inputs', 'validating processing', 'validating uploading_outputs', 'planning downloading_inputs', 'planning processing', 'planning uploading_outputs', 'downloading_inputs processing', 'downloading_inputs uploading_outputs', 'processing uploading_outputs', 'pending failed', 'validating failed', 'planning failed', 'downloading_inputs failed', 'processing failed', 'uploading_outputs failed', 'pending quarantined', 'validating quarantined', 'planning quarantined', 'downloading_inputs quarantined', 'processing quarantined', 'uploading_outputs quarantined', 'failed quarantined', 'failed pending', 'pending cancelled', 'validating cancelled', 'planning cancelled', 'downloading_inputs cancelled', 'processing cancelled', 'uploading_outputs cancelled', 'failed cancelled', 'quarantined cancelled', 'validating pending', 'planning pending', 'downloading_inputs pending', 'processing pending', 'uploading_outputs pending', 'failed completed', 'quarantined pending', 'quarantined failed', 'quarantined completed'])
+                      OR n.status <> o.status AND NOT n.version = o.version AND NOT (false)
+                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
+                             = ANY (ARRAY['pending validating worker', 'pending planning worker', 'pending downloading_inputs worker', 'pending processing worker', 'pending uploading_outputs worker', 'pending completed operator', 'pending completed orchestrator', 'validating completed operator', 'validating completed orchestrator', 'planning completed operator', 'planning completed orchestrator', 'downloading_inputs completed operator', 'downloading_inputs completed orchestrator', 'processing completed operator', 'processing completed orchestrator', 'uploading_outputs completed operator', 'uploading_outputs completed orchestrator', 'validating planning orchestrator', 'validating downloading_inputs orchestrator', 'validating processing orchestrator', 'validating uploading_outputs orchestrator', 'planning downloading_inputs orchestrator', 'planning processing orchestrator', 'planning uploading_outputs orchestrator', 'downloading_inputs processing orchestrator', 'downloading_inputs uploading_outputs orchestrator', 'processing uploading_outputs orchestrator', 'pending failed keeper', 'pending failed operator', 'pending failed orchestrator', 'validating failed keeper', 'validating failed operator', 'validating failed orchestrator', 'planning failed keeper', 'planning failed operator', 'planning failed orchestrator', 'downloading_inputs failed keeper', 'downloading_inputs failed operator', 'downloading_inputs failed orchestrator', 'processing failed keeper', 'processing failed operator', 'processing failed orchestrator', 'uploading_outputs failed keeper', 'uploading_outputs failed operator', 'uploading_outputs failed orchestrator', 'pending quarantined doctor', 'pending quarantined keeper', 'pending quarantined operator', 'validating quarantined doctor', 'validating quarantined keeper', 'validating quarantined operator', 'planning quarantined doctor', 'planning quarantined keeper', 'planning quarantined operator', 'downloading_inputs quarantined doctor', 'downloading_inputs quarantined keeper', 'downloading_inputs quarantined operator', 'processing quarantined doctor', 'processing quarantined keeper', 'processing quarantined operator', 'uploading_outputs quarantined doctor', 'uploading_outputs quarantined keeper', 'uploading_outputs quarantined operator', 'failed quarantined doctor', 'failed quarantined operator', 'failed pending operator', 'failed pending user', 'pending cancelled operator', 'pending cancelled user', 'validating cancelled operator', 'validating cancelled user', 'planning cancelled operator', 'planning cancelled user', 'downloading_inputs cancelled operator', 'downloading_inputs cancelled user', 'processing cancelled operator', 'processing cancelled user', 'uploading_outputs cancelled operator', 'uploading_outputs cancelled user', 'failed cancelled operator', 'failed cancelled user', 'quarantined cancelled operator', 'quarantined cancelled user', 'validating pending operator', 'planning pending operator', 'downloading_inputs pending operator', 'processing pending operator', 'uploading_outputs pending operator', 'failed completed operator', 'quarantined pending operator', 'quarantined failed operator', 'quarantined completed operator'])
+                    THEN reelstate.refuse('job', n.id::text, o.status, n.status,
+                                          CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
+                    ELSE n.status END,
+               CASE WHEN n.version = o.version THEN reelstate.mark_manual() ELSE n.actor END,
+               CASE WHEN NOT n.version = o.version THEN n.reason END,
+               CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
+    FROM after n LEFT JOIN before o ON o.id = n.id
+    WHERE o.id IS NULL OR n.status <> o.status OR n.version < o.version
+           OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
+    IF current_setting('reelstate.manual', true) = 'on' THEN
+        PERFORM set_config('reelstate.manual', '', true);
+        UPDATE reelstate.jobs n
+        SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
+        FROM before o WHERE o.id = n.id AND n.version = o.version AND n.status <> o.status;
     END IF;
     RETURN NULL;
 END $$;
@@ -112,11 +108,10 @@ CREATE FUNCTION reelstate.guard_jobs_insert() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF NEW.status NOT IN ('pending') OR NEW.version <> 1 THEN
-        PERFORM reelstate.refuse('job', (NEW.id)::text, NULL, NEW.status, NEW.actor);
-    END IF;
     INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
-    VALUES ('job', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
+    SELECT 'job', n.id, 1, NULL,
+           CASE WHEN n.status NOT IN ('pending') OR n.version <> 1 THEN reelstate.refuse('job', n.id::text, NULL, n.status, n.actor) ELSE n.status END, n.actor, n.reason, n.changed_at
+    FROM inserted n;
     RETURN NULL;
 END $$;
 
@@ -137,30 +132,35 @@ END $$;
 
 CREATE FUNCTION reelstate.guard_tasks_change() RETURNS trigger
     LANGUAGE plpgsql
+    SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
     AS $$
 BEGIN
-    IF current_setting('reelstate.repairing', true) = 'on' OR pg_trigger_depth() > 1
-       AND NEW.actor = 'sql' AND NEW.status = OLD.status AND NEW.version = OLD.version + 1 THEN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
         RETURN NULL;
     END IF;
-    IF NOT (NEW.job_id = OLD.job_id AND NEW.stage = OLD.stage AND NEW.part = OLD.part) OR NEW.version < OLD.version OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1 OR NEW.version > OLD.version + 1
-       OR NEW.status <> OLD.status AND NEW.version = OLD.version
-          AND NOT OLD.status || ' ' || NEW.status = ANY (ARRAY['new ready', 'new skipped', 'ready running', 'ready new', 'running done', 'running error', 'running skipped', 'ready done', 'ready skipped', 'running ready', 'running new', 'error ready', 'error new', 'done ready', 'done new', 'skipped ready', 'skipped new', 'new cancelled', 'ready cancelled', 'running cancelled', 'error cancelled'])
-       OR NEW.status <> OLD.status AND NOT NEW.version = OLD.version
-          AND NOT OLD.status || ' ' || NEW.status || ' ' || split_part(NEW.actor, ':', 1)
-              = ANY (ARRAY['new ready operator', 'new ready orchestrator', 'new ready user', 'new skipped orchestrator', 'ready running worker', 'ready new doctor', 'ready new keeper', 'ready new operator', 'ready new orchestrator', 'ready new user', 'running done worker', 'running error keeper', 'running error worker', 'running skipped worker', 'ready done worker', 'ready skipped worker', 'running ready doctor', 'running ready keeper', 'running ready operator', 'running ready worker', 'running new doctor', 'running new keeper', 'running new operator', 'running new worker', 'error ready operator', 'error ready orchestrator', 'error ready user', 'error new doctor', 'error new keeper', 'error new operator', 'error new orchestrator', 'error new user', 'done ready operator', 'done ready user', 'done new operator', 'done new user', 'skipped ready operator', 'skipped ready user', 'skipped new operator', 'skipped new user', 'new cancelled operator', 'new cancelled user', 'ready cancelled operator', 'ready cancelled user', 'running cancelled keeper', 'running cancelled operator', 'running cancelled user', 'error cancelled operator', 'error cancelled user']) THEN
-        PERFORM reelstate.refuse('task', (NEW.job_id || '/' || NEW.stage || '/' || NEW.part)::text, OLD.status, NEW.status,
-                                 CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END);
-    END IF;
     INSERT INTO reelstate.events (entity, job_id, stage, part, token, worker_id, data, version, origin, target, actor, reason, at)
-    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, CASE WHEN NEW.status = 'error' THEN NEW.error WHEN NEW.status = 'ready' AND NEW.lane < 0 THEN jsonb_build_object('isolated', true, 'lost', NEW.lost) END, OLD.version + 1, OLD.status, NEW.status,
-            CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END,
-            CASE WHEN NOT NEW.version = OLD.version THEN NEW.reason END,
-            CASE WHEN NEW.version = OLD.version THEN clock_timestamp() ELSE NEW.changed_at END);
-    IF NEW.version = OLD.version THEN
-        UPDATE reelstate.tasks
-        SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
-        WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part;
+    SELECT 'task', n.job_id, n.stage, n.part, n.token, n.last_worker, CASE WHEN n.status = 'error' THEN n.error WHEN n.status = 'ready' AND n.lane < 0 THEN jsonb_build_object('isolated', true, 'lost', n.lost) END, o.version + 1, o.status,
+               CASE WHEN o.job_id IS NULL OR n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1 OR n.version > o.version + 1
+                      OR n.status <> o.status AND n.version = o.version
+                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['new ready', 'new skipped', 'ready running', 'ready new', 'running done', 'running error', 'running skipped', 'ready done', 'ready skipped', 'running ready', 'running new', 'error ready', 'error new', 'done ready', 'done new', 'skipped ready', 'skipped new', 'new cancelled', 'ready cancelled', 'running cancelled', 'error cancelled'])
+                      OR n.status <> o.status AND NOT n.version = o.version AND NOT (n.actor = 'worker' AND (o.status = 'ready' AND n.status = 'running' OR o.status = 'running' AND n.status = 'done'))
+                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
+                             = ANY (ARRAY['new ready operator', 'new ready orchestrator', 'new ready user', 'new skipped orchestrator', 'ready running worker', 'ready new doctor', 'ready new keeper', 'ready new operator', 'ready new orchestrator', 'ready new user', 'running done worker', 'running error keeper', 'running error worker', 'running skipped worker', 'ready done worker', 'ready skipped worker', 'running ready doctor', 'running ready keeper', 'running ready operator', 'running ready worker', 'running new doctor', 'running new keeper', 'running new operator', 'running new worker', 'error ready operator', 'error ready orchestrator', 'error ready user', 'error new doctor', 'error new keeper', 'error new operator', 'error new orchestrator', 'error new user', 'done ready operator', 'done ready user', 'done new operator', 'done new user', 'skipped ready operator', 'skipped ready user', 'skipped new operator', 'skipped new user', 'new cancelled operator', 'new cancelled user', 'ready cancelled operator', 'ready cancelled user', 'running cancelled keeper', 'running cancelled operator', 'running cancelled user', 'error cancelled operator', 'error cancelled user'])
+                    THEN reelstate.refuse('task', n.job_id || '/' || n.stage || '/' || n.part::text, o.status, n.status,
+                                          CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
+                    ELSE n.status END,
+               CASE WHEN n.version = o.version THEN reelstate.mark_manual() ELSE n.actor END,
+               CASE WHEN NOT n.version = o.version THEN n.reason END,
+               CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
+    FROM after n LEFT JOIN before o ON o.job_id = n.job_id AND o.stage = n.stage AND o.part = n.part
+    WHERE o.job_id IS NULL OR n.status <> o.status OR n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1
+           OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
+    IF current_setting('reelstate.manual', true) = 'on' THEN
+        PERFORM set_config('reelstate.manual', '', true);
+        UPDATE reelstate.tasks n
+        SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
+        FROM before o WHERE o.job_id = n.job_id AND o.stage = n.stage AND o.part = n.part AND n.version = o.version AND n.status <> o.status;
     END IF;
     RETURN NULL;
 END $$;
@@ -171,7 +171,7 @@ CREATE FUNCTION reelstate.guard_tasks_insert() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    PERFORM reelstate.refuse('task', (NEW.job_id || '/' || NEW.stage || '/' || NEW.part)::text, NULL, NEW.status, NEW.actor);
+    PERFORM reelstate.refuse('task', n.job_id || '/' || n.stage || '/' || n.part::text, NULL, n.status, n.actor) FROM inserted n WHERE n.status NOT IN ('new', 'ready') OR n.version <> 1;
     RETURN NULL;
 END $$;
 
@@ -179,30 +179,35 @@ END $$;
 
 CREATE FUNCTION reelstate.guard_workers_change() RETURNS trigger
     LANGUAGE plpgsql
+    SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
     AS $$
 BEGIN
-    IF current_setting('reelstate.repairing', true) = 'on' OR pg_trigger_depth() > 1
-       AND NEW.actor = 'sql' AND NEW.status = OLD.status AND NEW.version = OLD.version + 1 THEN
+    IF current_setting('reelstate.repairing', true) = 'on' THEN
         RETURN NULL;
     END IF;
-    IF NOT (NEW.id = OLD.id) OR NEW.version < OLD.version OR NEW.version > OLD.version + 1
-       OR NEW.status <> OLD.status AND NEW.version = OLD.version
-          AND NOT OLD.status || ' ' || NEW.status = ANY (ARRAY['active draining', 'draining active', 'active offline', 'draining offline', 'offline active'])
-       OR NEW.status <> OLD.status AND NOT NEW.version = OLD.version
-          AND NOT OLD.status || ' ' || NEW.status || ' ' || split_part(NEW.actor, ':', 1)
-              = ANY (ARRAY['active draining operator', 'active draining worker', 'draining active operator', 'active offline keeper', 'active offline worker', 'draining offline keeper', 'draining offline worker', 'offline active worker']) THEN
-        PERFORM reelstate.refuse('worker', (NEW.id)::text, OLD.status, NEW.status,
-                                 CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END);
-    END IF;
     INSERT INTO reelstate.events (entity, worker_id, data, version, origin, target, actor, reason, at)
-    VALUES ('worker', NEW.id, NULL::jsonb, OLD.version + 1, OLD.status, NEW.status,
-            CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END,
-            CASE WHEN NOT NEW.version = OLD.version THEN NEW.reason END,
-            CASE WHEN NEW.version = OLD.version THEN clock_timestamp() ELSE NEW.changed_at END);
-    IF NEW.version = OLD.version THEN
-        UPDATE reelstate.workers
-        SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
-        WHERE id = NEW.id;
+    SELECT 'worker', n.id, NULL::jsonb, o.version + 1, o.status,
+               CASE WHEN o.id IS NULL OR n.version < o.version OR n.version > o.version + 1
+                      OR n.status <> o.status AND n.version = o.version
+                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['active draining', 'draining active', 'active offline', 'draining offline', 'offline active'])
+                      OR n.status <> o.status AND NOT n.version = o.version AND NOT (false)
+                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
+                             = ANY (ARRAY['active draining operator', 'active draining worker', 'draining active operator', 'active offline keeper', 'active offline worker', 'draining offline keeper', 'draining offline worker', 'offline active worker'])
+                    THEN reelstate.refuse('worker', n.id::text, o.status, n.status,
+                                          CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
+                    ELSE n.status END,
+               CASE WHEN n.version = o.version THEN reelstate.mark_manual() ELSE n.actor END,
+               CASE WHEN NOT n.version = o.version THEN n.reason END,
+               CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
+    FROM after n LEFT JOIN before o ON o.id = n.id
+    WHERE o.id IS NULL OR n.status <> o.status OR n.version < o.version
+           OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
+    IF current_setting('reelstate.manual', true) = 'on' THEN
+        PERFORM set_config('reelstate.manual', '', true);
+        UPDATE reelstate.workers n
+        SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
+        FROM before o WHERE o.id = n.id AND n.version = o.version AND n.status <> o.status;
     END IF;
     RETURN NULL;
 END $$;
@@ -213,12 +218,21 @@ CREATE FUNCTION reelstate.guard_workers_insert() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF NEW.status NOT IN ('active') OR NEW.version <> 1 THEN
-        PERFORM reelstate.refuse('worker', (NEW.id)::text, NULL, NEW.status, NEW.actor);
-    END IF;
     INSERT INTO reelstate.events (entity, worker_id, version, origin, target, actor, reason, at)
-    VALUES ('worker', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
+    SELECT 'worker', n.id, 1, NULL,
+           CASE WHEN n.status NOT IN ('active') OR n.version <> 1 THEN reelstate.refuse('worker', n.id::text, NULL, n.status, n.actor) ELSE n.status END, n.actor, n.reason, n.changed_at
+    FROM inserted n;
     RETURN NULL;
+END $$;
+
+-- Name: mark_manual(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.mark_manual() RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM set_config('reelstate.manual', 'on', true);
+    RETURN 'sql';
 END $$;
 
 -- Name: move_priority(); Type: FUNCTION; Schema: reelstate; Owner: -
@@ -282,18 +296,36 @@ CREATE TABLE reelstate.events (
     actor text NOT NULL,
     reason text,
     data jsonb,
-    job_version integer,
-    job_origin text,
-    job_target text,
-    CONSTRAINT events_entity CHECK ((entity = ANY (ARRAY['job'::text, 'stage'::text, 'task'::text, 'worker'::text, 'finding'::text, 'task+job'::text, 'job+stage'::text])))
+    CONSTRAINT events_entity CHECK ((entity = ANY (ARRAY['job'::text, 'stage'::text, 'task'::text, 'worker'::text, 'finding'::text])))
 );
+
+-- Name: events_archive; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.events_archive (
+    id bigint CONSTRAINT events_id_not_null NOT NULL,
+    xid xid8 CONSTRAINT events_xid_not_null NOT NULL,
+    entity text CONSTRAINT events_entity_not_null NOT NULL,
+    job_id bigint NOT NULL,
+    stage smallint CONSTRAINT events_stage_not_null NOT NULL,
+    part integer CONSTRAINT events_part_not_null NOT NULL,
+    worker_id bigint,
+    version integer CONSTRAINT events_version_not_null NOT NULL,
+    token bigint,
+    at timestamp with time zone CONSTRAINT events_at_not_null NOT NULL,
+    origin text,
+    target text CONSTRAINT events_target_not_null NOT NULL,
+    actor text CONSTRAINT events_actor_not_null NOT NULL,
+    reason text,
+    data jsonb
+)
+PARTITION BY RANGE (job_id);
 
 -- Name: events_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
 
 ALTER TABLE reelstate.events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME reelstate.events_id_seq
     START WITH 1
-    INCREMENT BY 2
+    INCREMENT BY 1
     NO MINVALUE
     NO MAXVALUE
     CACHE 500
@@ -316,79 +348,6 @@ CREATE TABLE reelstate.findings (
     subject text NOT NULL,
     found_at timestamp with time zone NOT NULL
 );
-
--- Name: history; Type: VIEW; Schema: reelstate; Owner: -
-
-CREATE VIEW reelstate.history AS
- SELECT e.xid,
-    (e.id -
-        CASE
-            WHEN ((half.n = 0) AND (e.entity = ANY (ARRAY['task+job'::text, 'job+stage'::text]))) THEN 1
-            ELSE 0
-        END) AS id,
-        CASE e.entity
-            WHEN 'task+job'::text THEN
-            CASE half.n
-                WHEN 0 THEN 'task'::text
-                ELSE 'job'::text
-            END
-            WHEN 'job+stage'::text THEN
-            CASE half.n
-                WHEN 0 THEN 'job'::text
-                ELSE 'stage'::text
-            END
-            ELSE e.entity
-        END AS entity,
-    e.job_id,
-        CASE
-            WHEN (half.n = 0) THEN (e.stage)::integer
-            WHEN (e.entity = 'job+stage'::text) THEN 0
-            ELSE '-1'::integer
-        END AS stage,
-        CASE
-            WHEN (half.n = 0) THEN e.part
-            ELSE '-1'::integer
-        END AS part,
-        CASE
-            WHEN (half.n = 0) THEN e.worker_id
-            ELSE NULL::bigint
-        END AS worker_id,
-        CASE
-            WHEN (half.n = 0) THEN e.version
-            WHEN (e.entity = 'job+stage'::text) THEN 1
-            ELSE e.job_version
-        END AS version,
-        CASE
-            WHEN (half.n = 0) THEN e.token
-            ELSE NULL::bigint
-        END AS token,
-    e.at,
-        CASE
-            WHEN (half.n = 0) THEN e.origin
-            ELSE e.job_origin
-        END AS origin,
-        CASE
-            WHEN (half.n = 0) THEN e.target
-            WHEN (e.entity = 'job+stage'::text) THEN 'opened'::text
-            ELSE e.job_target
-        END AS target,
-        CASE
-            WHEN ((half.n = 1) AND ((e.entity = 'job+stage'::text) OR (e.job_target = 'completed'::text))) THEN 'orchestrator'::text
-            ELSE e.actor
-        END AS actor,
-        CASE
-            WHEN (half.n = 0) THEN e.reason
-            ELSE NULL::text
-        END AS reason,
-        CASE
-            WHEN (half.n = 0) THEN e.data
-            WHEN (e.entity = 'job+stage'::text) THEN '{"total": 1}'::jsonb
-            ELSE NULL::jsonb
-        END AS data
-   FROM (reelstate.events e
-     JOIN ( SELECT 0 AS n
-        UNION ALL
-         SELECT 1) half ON (((half.n = 0) OR (e.entity = ANY (ARRAY['task+job'::text, 'job+stage'::text])))));
 
 -- Name: idempotency; Type: TABLE; Schema: reelstate; Owner: -
 
@@ -443,6 +402,34 @@ END),
     CONSTRAINT jobs_times CHECK ((finished_at >= started_at))
 )
 WITH (fillfactor='80');
+
+-- Name: jobs_archive; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.jobs_archive (
+    id bigint CONSTRAINT jobs_id_not_null NOT NULL,
+    pipeline_id integer CONSTRAINT jobs_pipeline_id_not_null NOT NULL,
+    user_id text CONSTRAINT jobs_user_id_not_null NOT NULL,
+    status text CONSTRAINT jobs_status_not_null NOT NULL,
+    phase text CONSTRAINT jobs_phase_not_null NOT NULL,
+    priority smallint CONSTRAINT jobs_priority_not_null NOT NULL,
+    version integer CONSTRAINT jobs_version_not_null NOT NULL,
+    actor text CONSTRAINT jobs_actor_not_null NOT NULL,
+    reason text,
+    run_after timestamp with time zone,
+    created_at timestamp with time zone CONSTRAINT jobs_created_at_not_null NOT NULL,
+    started_at timestamp with time zone,
+    changed_at timestamp with time zone CONSTRAINT jobs_changed_at_not_null NOT NULL,
+    finished_at timestamp with time zone,
+    inconsistent text,
+    spec jsonb CONSTRAINT jobs_spec_not_null NOT NULL,
+    error jsonb,
+    degraded jsonb,
+    resource_id bigint,
+    request bigint,
+    flagged text,
+    flagged_at timestamp with time zone
+)
+PARTITION BY RANGE (id);
 
 -- Name: keeper; Type: TABLE; Schema: reelstate; Owner: -
 
@@ -514,6 +501,22 @@ CREATE TABLE reelstate.logs (
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL
 );
 
+-- Name: logs_archive; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.logs_archive (
+    id bigint CONSTRAINT logs_id_not_null NOT NULL,
+    job_id bigint CONSTRAINT logs_job_id_not_null NOT NULL,
+    stage smallint CONSTRAINT logs_stage_not_null NOT NULL,
+    part integer CONSTRAINT logs_part_not_null NOT NULL,
+    token bigint CONSTRAINT logs_token_not_null NOT NULL,
+    at timestamp with time zone CONSTRAINT logs_at_not_null NOT NULL,
+    level text CONSTRAINT logs_level_not_null NOT NULL,
+    message text CONSTRAINT logs_message_not_null NOT NULL,
+    metadata jsonb,
+    xid xid8 CONSTRAINT logs_xid_not_null NOT NULL
+)
+PARTITION BY RANGE (job_id);
+
 -- Name: logs_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
 
 ALTER TABLE reelstate.logs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -533,6 +536,45 @@ CREATE TABLE reelstate.migrations (
     applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+-- Name: pipelines; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.pipelines (
+    id integer NOT NULL,
+    name text NOT NULL,
+    digest text NOT NULL,
+    graph jsonb NOT NULL,
+    declared_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    pinned boolean DEFAULT false NOT NULL
+);
+
+-- Name: pipelines_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.pipelines ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.pipelines_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: removed_versions; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.removed_versions (
+    job_id bigint NOT NULL,
+    video_id bigint NOT NULL,
+    removed_at timestamp with time zone NOT NULL,
+    swept_at timestamp with time zone
+);
+
+-- Name: secrets; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.secrets (
+    name text NOT NULL,
+    secret text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 -- Name: stages; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.stages (
@@ -549,6 +591,173 @@ CREATE TABLE reelstate.stages (
     CONSTRAINT stages_counters CHECK (((total >= 0) AND (done >= 0) AND (skipped >= 0) AND (failed >= 0) AND (((done + skipped) + failed) <= total)))
 )
 WITH (fillfactor='70');
+
+-- Name: stages_archive; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.stages_archive (
+    job_id bigint CONSTRAINT stages_job_id_not_null NOT NULL,
+    stage smallint CONSTRAINT stages_stage_not_null NOT NULL,
+    open boolean CONSTRAINT stages_open_not_null NOT NULL,
+    sole boolean CONSTRAINT stages_sole_not_null NOT NULL,
+    version integer CONSTRAINT stages_version_not_null NOT NULL,
+    total integer CONSTRAINT stages_total_not_null NOT NULL,
+    done integer CONSTRAINT stages_done_not_null NOT NULL,
+    skipped integer CONSTRAINT stages_skipped_not_null NOT NULL,
+    failed integer CONSTRAINT stages_failed_not_null NOT NULL,
+    opened_at timestamp with time zone CONSTRAINT stages_opened_at_not_null NOT NULL
+)
+PARTITION BY RANGE (job_id);
+
+-- Name: state_jobs; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.state_jobs (
+    job_id text NOT NULL,
+    tasks integer NOT NULL,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    generation integer DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    deleted_at timestamp with time zone,
+    floor_xid xid8 DEFAULT '0'::xid8 NOT NULL,
+    floor_id bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT state_jobs_tasks CHECK ((tasks > 0))
+);
+
+-- Name: state_jobs_archive; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.state_jobs_archive (
+    job_id text CONSTRAINT state_jobs_job_id_not_null NOT NULL,
+    tasks integer CONSTRAINT state_jobs_tasks_not_null NOT NULL,
+    tags text[] CONSTRAINT state_jobs_tags_not_null NOT NULL,
+    generation integer CONSTRAINT state_jobs_generation_not_null NOT NULL,
+    created_at timestamp with time zone CONSTRAINT state_jobs_created_at_not_null NOT NULL,
+    deleted_at timestamp with time zone,
+    floor_xid xid8 CONSTRAINT state_jobs_floor_xid_not_null NOT NULL,
+    floor_id bigint CONSTRAINT state_jobs_floor_id_not_null NOT NULL
+)
+PARTITION BY RANGE (((split_part(job_id, '.'::text, 1))::bigint));
+
+-- Name: state_log; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.state_log (
+    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    id bigint DEFAULT nextval((pg_get_serial_sequence('reelstate.events'::text, 'id'::text))::regclass) NOT NULL,
+    job_id text NOT NULL,
+    generation integer NOT NULL,
+    task integer NOT NULL,
+    tag text NOT NULL,
+    status integer NOT NULL,
+    severity text NOT NULL,
+    message text NOT NULL,
+    payload jsonb,
+    schema_version integer NOT NULL,
+    version integer NOT NULL,
+    event_id text NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+-- Name: state_log_archive; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.state_log_archive (
+    xid xid8 CONSTRAINT state_log_xid_not_null NOT NULL,
+    id bigint CONSTRAINT state_log_id_not_null NOT NULL,
+    job_id text CONSTRAINT state_log_job_id_not_null NOT NULL,
+    generation integer CONSTRAINT state_log_generation_not_null NOT NULL,
+    task integer CONSTRAINT state_log_task_not_null NOT NULL,
+    tag text CONSTRAINT state_log_tag_not_null NOT NULL,
+    status integer CONSTRAINT state_log_status_not_null NOT NULL,
+    severity text CONSTRAINT state_log_severity_not_null NOT NULL,
+    message text CONSTRAINT state_log_message_not_null NOT NULL,
+    payload jsonb,
+    schema_version integer CONSTRAINT state_log_schema_version_not_null NOT NULL,
+    version integer CONSTRAINT state_log_version_not_null NOT NULL,
+    event_id text CONSTRAINT state_log_event_id_not_null NOT NULL,
+    at timestamp with time zone CONSTRAINT state_log_at_not_null NOT NULL
+)
+PARTITION BY RANGE (((split_part(job_id, '.'::text, 1))::bigint));
+
+-- Name: states; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.states (
+    job_id text NOT NULL,
+    generation integer NOT NULL,
+    task integer NOT NULL,
+    tag text NOT NULL,
+    status integer NOT NULL,
+    severity text NOT NULL,
+    message text NOT NULL,
+    payload jsonb,
+    schema_version integer NOT NULL,
+    version integer NOT NULL,
+    event_id text NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT states_severity CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'error'::text])))
+);
+
+-- Name: states_archive; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.states_archive (
+    job_id text CONSTRAINT states_job_id_not_null NOT NULL,
+    generation integer CONSTRAINT states_generation_not_null NOT NULL,
+    task integer CONSTRAINT states_task_not_null NOT NULL,
+    tag text CONSTRAINT states_tag_not_null NOT NULL,
+    status integer CONSTRAINT states_status_not_null NOT NULL,
+    severity text CONSTRAINT states_severity_not_null NOT NULL,
+    message text CONSTRAINT states_message_not_null NOT NULL,
+    payload jsonb,
+    schema_version integer CONSTRAINT states_schema_version_not_null NOT NULL,
+    version integer CONSTRAINT states_version_not_null NOT NULL,
+    event_id text CONSTRAINT states_event_id_not_null NOT NULL,
+    at timestamp with time zone CONSTRAINT states_at_not_null NOT NULL
+)
+PARTITION BY RANGE (((split_part(job_id, '.'::text, 1))::bigint));
+
+-- Name: steps; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.steps (
+    id bigint NOT NULL,
+    job_id bigint NOT NULL,
+    stage smallint NOT NULL,
+    part integer NOT NULL,
+    token bigint NOT NULL,
+    number integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    argv jsonb NOT NULL,
+    exit_code integer,
+    seconds double precision NOT NULL,
+    output text NOT NULL,
+    type text DEFAULT 'command'::text NOT NULL,
+    started_at timestamp with time zone
+);
+
+-- Name: steps_archive; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.steps_archive (
+    id bigint CONSTRAINT steps_id_not_null NOT NULL,
+    job_id bigint CONSTRAINT steps_job_id_not_null NOT NULL,
+    stage smallint CONSTRAINT steps_stage_not_null NOT NULL,
+    part integer CONSTRAINT steps_part_not_null NOT NULL,
+    token bigint CONSTRAINT steps_token_not_null NOT NULL,
+    number integer CONSTRAINT steps_number_not_null NOT NULL,
+    at timestamp with time zone CONSTRAINT steps_at_not_null NOT NULL,
+    argv jsonb CONSTRAINT steps_argv_not_null NOT NULL,
+    exit_code integer,
+    seconds double precision CONSTRAINT steps_seconds_not_null NOT NULL,
+    output text CONSTRAINT steps_output_not_null NOT NULL,
+    type text CONSTRAINT steps_type_not_null NOT NULL,
+    started_at timestamp with time zone
+)
+PARTITION BY RANGE (job_id);
+
+-- Name: steps_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.steps ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.steps_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 -- Name: tasks; Type: TABLE; Schema: reelstate; Owner: -
 
@@ -591,7 +800,6 @@ CREATE TABLE reelstate.tasks (
     error jsonb,
     isolate_after smallint DEFAULT 2 NOT NULL,
     flag_after real,
-    sole boolean DEFAULT false NOT NULL,
     CONSTRAINT tasks_numbers CHECK (((attempt >= 0) AND (attempt <= max_attempts) AND (lost_alone >= 0) AND (lost_alone <= lost) AND (part >= 0) AND (stage >= 0) AND (priority >= 0) AND (priority <= 10) AND (version >= 1) AND (token >= 0) AND (percent >= (0)::double precision) AND (percent <= (100)::double precision) AND (lane <> 0))),
     CONSTRAINT tasks_state CHECK (
 CASE status
@@ -605,163 +813,49 @@ END),
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.05');
 
--- Name: opened_stages; Type: VIEW; Schema: reelstate; Owner: -
+-- Name: tasks_archive; Type: TABLE; Schema: reelstate; Owner: -
 
-CREATE VIEW reelstate.opened_stages AS
- SELECT stages.job_id,
-    stages.stage,
-    stages.open,
-    stages.sole,
-    stages.version,
-    stages.total,
-    stages.done,
-    stages.skipped,
-    stages.failed,
-    stages.opened_at
-   FROM reelstate.stages
-UNION ALL
- SELECT t.job_id,
-    t.stage,
-    true AS open,
-    true AS sole,
-    1 AS version,
-    1 AS total,
-        CASE
-            WHEN (t.status = 'done'::text) THEN 1
-            ELSE 0
-        END AS done,
-        CASE
-            WHEN (t.status = 'skipped'::text) THEN 1
-            ELSE 0
-        END AS skipped,
-        CASE
-            WHEN ((t.status = 'error'::text) AND (t.run_after IS NULL)) THEN 1
-            ELSE 0
-        END AS failed,
-    ( SELECT j.created_at
-           FROM reelstate.jobs j
-          WHERE (j.id = t.job_id)) AS opened_at
-   FROM reelstate.tasks t
-  WHERE t.sole;
-
--- Name: pipelines; Type: TABLE; Schema: reelstate; Owner: -
-
-CREATE TABLE reelstate.pipelines (
-    id integer NOT NULL,
-    name text NOT NULL,
-    digest text NOT NULL,
-    graph jsonb NOT NULL,
-    declared_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    pinned boolean DEFAULT false NOT NULL
-);
-
--- Name: pipelines_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
-
-ALTER TABLE reelstate.pipelines ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME reelstate.pipelines_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
--- Name: removed_versions; Type: TABLE; Schema: reelstate; Owner: -
-
-CREATE TABLE reelstate.removed_versions (
-    job_id bigint NOT NULL,
-    video_id bigint NOT NULL,
-    removed_at timestamp with time zone NOT NULL,
-    swept_at timestamp with time zone
-);
-
--- Name: secrets; Type: TABLE; Schema: reelstate; Owner: -
-
-CREATE TABLE reelstate.secrets (
-    name text NOT NULL,
-    secret text NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
-);
-
--- Name: state_jobs; Type: TABLE; Schema: reelstate; Owner: -
-
-CREATE TABLE reelstate.state_jobs (
-    job_id text NOT NULL,
-    tasks integer NOT NULL,
-    tags text[] DEFAULT '{}'::text[] NOT NULL,
-    generation integer DEFAULT 1 NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    deleted_at timestamp with time zone,
-    floor_xid xid8 DEFAULT '0'::xid8 NOT NULL,
-    floor_id bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT state_jobs_tasks CHECK ((tasks > 0))
-);
-
--- Name: state_log; Type: TABLE; Schema: reelstate; Owner: -
-
-CREATE TABLE reelstate.state_log (
-    xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    id bigint DEFAULT nextval((pg_get_serial_sequence('reelstate.events'::text, 'id'::text))::regclass) NOT NULL,
-    job_id text NOT NULL,
-    generation integer NOT NULL,
-    task integer NOT NULL,
-    tag text NOT NULL,
-    status integer NOT NULL,
-    severity text NOT NULL,
-    message text NOT NULL,
-    payload jsonb,
-    schema_version integer NOT NULL,
-    version integer NOT NULL,
-    event_id text NOT NULL,
-    at timestamp with time zone NOT NULL
-);
-
--- Name: states; Type: TABLE; Schema: reelstate; Owner: -
-
-CREATE TABLE reelstate.states (
-    job_id text NOT NULL,
-    generation integer NOT NULL,
-    task integer NOT NULL,
-    tag text NOT NULL,
-    status integer NOT NULL,
-    severity text NOT NULL,
-    message text NOT NULL,
-    payload jsonb,
-    schema_version integer NOT NULL,
-    version integer NOT NULL,
-    event_id text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    CONSTRAINT states_severity CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'error'::text])))
-);
-
--- Name: steps; Type: TABLE; Schema: reelstate; Owner: -
-
-CREATE TABLE reelstate.steps (
-    id bigint NOT NULL,
-    job_id bigint NOT NULL,
-    stage smallint NOT NULL,
-    part integer NOT NULL,
-    token bigint NOT NULL,
-    number integer NOT NULL,
-    at timestamp with time zone NOT NULL,
-    argv jsonb NOT NULL,
-    exit_code integer,
-    seconds double precision NOT NULL,
-    output text NOT NULL,
-    type text DEFAULT 'command'::text NOT NULL,
-    started_at timestamp with time zone
-);
-
--- Name: steps_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
-
-ALTER TABLE reelstate.steps ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME reelstate.steps_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
+CREATE TABLE reelstate.tasks_archive (
+    job_id bigint CONSTRAINT tasks_job_id_not_null NOT NULL,
+    stage smallint CONSTRAINT tasks_stage_not_null NOT NULL,
+    priority smallint CONSTRAINT tasks_priority_not_null NOT NULL,
+    part integer CONSTRAINT tasks_part_not_null NOT NULL,
+    version integer CONSTRAINT tasks_version_not_null NOT NULL,
+    lane integer CONSTRAINT tasks_lane_not_null NOT NULL,
+    token bigint CONSTRAINT tasks_token_not_null NOT NULL,
+    last_worker bigint,
+    changed_at timestamp with time zone CONSTRAINT tasks_changed_at_not_null NOT NULL,
+    attempt smallint CONSTRAINT tasks_attempt_not_null NOT NULL,
+    max_attempts smallint CONSTRAINT tasks_max_attempts_not_null NOT NULL,
+    lost smallint CONSTRAINT tasks_lost_not_null NOT NULL,
+    lost_alone smallint CONSTRAINT tasks_lost_alone_not_null NOT NULL,
+    status text CONSTRAINT tasks_status_not_null NOT NULL,
+    actor text CONSTRAINT tasks_actor_not_null NOT NULL,
+    reason text,
+    worker_id bigint,
+    lease_expires_at timestamp with time zone,
+    run_after timestamp with time zone,
+    ready_at timestamp with time zone,
+    claimed_at timestamp with time zone,
+    started_at timestamp with time zone,
+    progress_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    lease real CONSTRAINT tasks_lease_not_null NOT NULL,
+    stall_after real,
+    timeout real,
+    percent real CONSTRAINT tasks_percent_not_null NOT NULL,
+    max_lost smallint CONSTRAINT tasks_max_lost_not_null NOT NULL,
+    alone boolean CONSTRAINT tasks_alone_not_null NOT NULL,
+    step text,
+    message text,
+    input jsonb,
+    checkpoint jsonb,
+    result jsonb,
+    error jsonb,
+    isolate_after smallint CONSTRAINT tasks_isolate_after_not_null NOT NULL,
+    flag_after real
+)
+PARTITION BY RANGE (job_id);
 
 -- Name: tickets; Type: TABLE; Schema: reelstate; Owner: -
 
@@ -849,6 +943,11 @@ CREATE TABLE reelstate.workers (
 )
 WITH (fillfactor='50');
 
+-- Name: events_archive events_archive_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.events_archive
+    ADD CONSTRAINT events_archive_pkey PRIMARY KEY (job_id, xid, id);
+
 -- Name: events events_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.events
@@ -868,6 +967,11 @@ ALTER TABLE ONLY reelstate.findings
 
 ALTER TABLE ONLY reelstate.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (user_id, key);
+
+-- Name: jobs_archive jobs_archive_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.jobs_archive
+    ADD CONSTRAINT jobs_archive_pkey PRIMARY KEY (id);
 
 -- Name: jobs jobs_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
@@ -893,6 +997,11 @@ ALTER TABLE ONLY reelstate.lanes
 
 ALTER TABLE ONLY reelstate.lanes
     ADD CONSTRAINT lanes_pkey PRIMARY KEY (id);
+
+-- Name: logs_archive logs_archive_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.logs_archive
+    ADD CONSTRAINT logs_archive_pkey PRIMARY KEY (job_id, xid, id);
 
 -- Name: logs logs_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
@@ -924,6 +1033,11 @@ ALTER TABLE ONLY reelstate.removed_versions
 ALTER TABLE ONLY reelstate.secrets
     ADD CONSTRAINT secrets_pkey PRIMARY KEY (name);
 
+-- Name: stages_archive stages_archive_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.stages_archive
+    ADD CONSTRAINT stages_archive_pkey PRIMARY KEY (job_id, stage);
+
 -- Name: stages stages_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.stages
@@ -944,10 +1058,20 @@ ALTER TABLE ONLY reelstate.state_log
 ALTER TABLE ONLY reelstate.states
     ADD CONSTRAINT states_pkey PRIMARY KEY (job_id, task, tag);
 
+-- Name: steps_archive steps_archive_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.steps_archive
+    ADD CONSTRAINT steps_archive_pkey PRIMARY KEY (job_id, id);
+
 -- Name: steps steps_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.steps
     ADD CONSTRAINT steps_pkey PRIMARY KEY (id);
+
+-- Name: tasks_archive tasks_archive_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.tasks_archive
+    ADD CONSTRAINT tasks_archive_pkey PRIMARY KEY (job_id, stage, part);
 
 -- Name: tasks tasks_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
@@ -984,6 +1108,10 @@ ALTER TABLE ONLY reelstate.worker_names
 ALTER TABLE ONLY reelstate.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
+-- Name: events_archive_by_entity; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX events_archive_by_entity ON ONLY reelstate.events_archive USING btree (job_id, stage, part, version);
+
 -- Name: events_by_entity; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE UNIQUE INDEX events_by_entity ON reelstate.events USING btree (job_id, stage, part, version) WHERE (job_id IS NOT NULL);
@@ -992,9 +1120,21 @@ CREATE UNIQUE INDEX events_by_entity ON reelstate.events USING btree (job_id, st
 
 CREATE UNIQUE INDEX events_by_finding ON reelstate.events USING btree (version) WHERE (entity = 'finding'::text);
 
+-- Name: events_by_job; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX events_by_job ON reelstate.events USING btree (job_id, xid, id) WHERE ((job_id IS NOT NULL) AND (part >= 1000));
+
 -- Name: events_by_worker; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE UNIQUE INDEX events_by_worker ON reelstate.events USING btree (worker_id, version) WHERE (entity = 'worker'::text);
+
+-- Name: idempotency_by_time; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX idempotency_by_time ON reelstate.idempotency USING brin (created_at) WITH (pages_per_range='16');
+
+-- Name: jobs_archive_by_user; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX jobs_archive_by_user ON ONLY reelstate.jobs_archive USING btree (user_id, id) WHERE (user_id <> ''::text);
 
 -- Name: jobs_by_request; Type: INDEX; Schema: reelstate; Owner: -
 
@@ -1032,6 +1172,10 @@ CREATE INDEX jobs_stopped ON reelstate.jobs USING btree (changed_at) WHERE ((sta
 
 CREATE INDEX keys_by_name ON reelstate.keys USING btree (name) WHERE (kind = 'key'::text);
 
+-- Name: logs_archive_by_id; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX logs_archive_by_id ON ONLY reelstate.logs_archive USING btree (id);
+
 -- Name: logs_by_position; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX logs_by_position ON reelstate.logs USING btree (job_id, xid, id);
@@ -1039,6 +1183,14 @@ CREATE INDEX logs_by_position ON reelstate.logs USING btree (job_id, xid, id);
 -- Name: removed_versions_unswept; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX removed_versions_unswept ON reelstate.removed_versions USING btree (job_id) WHERE (swept_at IS NULL);
+
+-- Name: state_jobs_archive_by_job; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX state_jobs_archive_by_job ON ONLY reelstate.state_jobs_archive USING btree (job_id);
+
+-- Name: state_log_archive_by_job; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX state_log_archive_by_job ON ONLY reelstate.state_log_archive USING btree (job_id, generation, xid, id);
 
 -- Name: state_log_by_event; Type: INDEX; Schema: reelstate; Owner: -
 
@@ -1051,6 +1203,10 @@ CREATE INDEX state_log_by_position ON reelstate.state_log USING btree (xid, id);
 -- Name: state_log_by_version; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE UNIQUE INDEX state_log_by_version ON reelstate.state_log USING btree (job_id, generation, task, tag, version);
+
+-- Name: states_archive_by_job; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX states_archive_by_job ON ONLY reelstate.states_archive USING btree (job_id, task, tag);
 
 -- Name: steps_by_job; Type: INDEX; Schema: reelstate; Owner: -
 
@@ -1110,15 +1266,7 @@ CREATE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stages FOR EACH 
 
 -- Name: jobs clear_flag; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER clear_flag AFTER UPDATE OF status ON reelstate.jobs FOR EACH ROW WHEN (((old.flagged IS NOT NULL) AND (new.status <> old.status) AND (new.status <> ALL (ARRAY['validating'::text, 'planning'::text, 'downloading_inputs'::text, 'processing'::text, 'uploading_outputs'::text])))) EXECUTE FUNCTION reelstate.clear_flag();
-
--- Name: jobs end_recording; Type: TRIGGER; Schema: reelstate; Owner: -
-
-CREATE TRIGGER end_recording AFTER INSERT OR UPDATE ON reelstate.jobs FOR EACH STATEMENT EXECUTE FUNCTION reelstate.end_recording();
-
--- Name: tasks end_recording; Type: TRIGGER; Schema: reelstate; Owner: -
-
-CREATE TRIGGER end_recording AFTER INSERT OR UPDATE ON reelstate.tasks FOR EACH STATEMENT EXECUTE FUNCTION reelstate.end_recording();
+CREATE TRIGGER clear_flag BEFORE UPDATE OF status ON reelstate.jobs FOR EACH ROW WHEN (((old.flagged IS NOT NULL) AND (new.status <> old.status) AND (new.status <> ALL (ARRAY['validating'::text, 'planning'::text, 'downloading_inputs'::text, 'processing'::text, 'uploading_outputs'::text])))) EXECUTE FUNCTION reelstate.clear_flag();
 
 -- Name: events guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
@@ -1126,7 +1274,7 @@ CREATE TRIGGER guard_change BEFORE DELETE OR UPDATE ON reelstate.events FOR EACH
 
 -- Name: jobs guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.jobs FOR EACH ROW WHEN ((((new.status <> old.status) OR (new.version <> old.version) OR (new.version < old.version) OR (NOT (new.id = old.id))) AND (NOT COALESCE(((new.version = (old.version + 1)) AND (((old.status = 'pending'::text) AND (new.actor = 'worker'::text) AND (new.status = ANY (ARRAY['validating'::text, 'planning'::text, 'downloading_inputs'::text, 'processing'::text, 'uploading_outputs'::text]))) OR ((old.status = ANY (ARRAY['validating'::text, 'planning'::text, 'downloading_inputs'::text, 'processing'::text, 'uploading_outputs'::text])) AND (new.actor = 'orchestrator'::text) AND (new.status = 'completed'::text))) AND (NOT (new.version < old.version)) AND (new.id = old.id) AND (current_setting('reelstate.recorded'::text, true) = 'on'::text)), false)))) EXECUTE FUNCTION reelstate.guard_jobs_change();
+CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.jobs REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_jobs_change();
 
 -- Name: lanes guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
@@ -1138,11 +1286,11 @@ CREATE TRIGGER guard_change BEFORE UPDATE ON reelstate.pipelines FOR EACH ROW WH
 
 -- Name: tasks guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.tasks FOR EACH ROW WHEN ((((new.status <> old.status) OR (new.version <> old.version) OR (new.version < old.version) OR (new.token < old.token) OR (new.attempt < (old.attempt - 1)) OR (NOT ((new.job_id = old.job_id) AND (new.stage = old.stage) AND (new.part = old.part)))) AND (NOT COALESCE(((new.version = (old.version + 1)) AND ((new.actor = 'worker'::text) AND (((old.status = 'ready'::text) AND (new.status = 'running'::text)) OR ((old.status = 'running'::text) AND (new.status = ANY (ARRAY['done'::text, 'skipped'::text]))))) AND (NOT ((new.version < old.version) OR (new.token < old.token) OR (new.attempt < (old.attempt - 1)))) AND (new.job_id = old.job_id) AND (new.stage = old.stage) AND (new.part = old.part) AND (current_setting('reelstate.recorded'::text, true) = 'on'::text)), false)))) EXECUTE FUNCTION reelstate.guard_tasks_change();
+CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.tasks REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_tasks_change();
 
 -- Name: workers guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.workers FOR EACH ROW WHEN ((((new.status <> old.status) OR (new.version <> old.version) OR (new.version < old.version) OR (NOT (new.id = old.id))) AND (NOT COALESCE(((new.version = (old.version + 1)) AND false AND (NOT (new.version < old.version)) AND (new.id = old.id) AND (current_setting('reelstate.recorded'::text, true) = 'on'::text)), false)))) EXECUTE FUNCTION reelstate.guard_workers_change();
+CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.workers REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_workers_change();
 
 -- Name: jobs guard_delete; Type: TRIGGER; Schema: reelstate; Owner: -
 
@@ -1166,15 +1314,15 @@ CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.tasks FOR EAC
 
 -- Name: jobs guard_insert; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.jobs FOR EACH ROW WHEN (((new.status <> 'pending'::text) OR (new.version <> 1) OR (NOT COALESCE((current_setting('reelstate.recorded'::text, true) = 'on'::text), false)))) EXECUTE FUNCTION reelstate.guard_jobs_insert();
+CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.jobs REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_jobs_insert();
 
 -- Name: tasks guard_insert; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.tasks FOR EACH ROW WHEN (((new.status <> ALL (ARRAY['new'::text, 'ready'::text])) OR (new.version <> 1))) EXECUTE FUNCTION reelstate.guard_tasks_insert();
+CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.tasks REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_tasks_insert();
 
 -- Name: workers guard_insert; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.workers FOR EACH ROW WHEN (((new.status <> 'active'::text) OR (new.version <> 1) OR (NOT COALESCE((current_setting('reelstate.recorded'::text, true) = 'on'::text), false)))) EXECUTE FUNCTION reelstate.guard_workers_insert();
+CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.workers REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_workers_insert();
 
 -- Name: events guard_truncate; Type: TRIGGER; Schema: reelstate; Owner: -
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, LiteralString, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import psycopg
 from psycopg.types.json import set_json_loads
@@ -29,6 +29,7 @@ from reelstate.core.model import Json
 from reelstate.stores import guard, migrate
 from reelstate.stores.postgres import guards
 from reelstate.stores.postgres.address import session_address, shown_address
+from reelstate.stores.postgres.archive import PostgresArchive
 from reelstate.stores.postgres.array import array
 from reelstate.stores.postgres.faults import (
     UNREACHABLE,
@@ -88,7 +89,7 @@ class PostgresTransaction:
     def __init__(
         self,
         connection: Connection,
-        statements: dict[str, LiteralString],
+        statements: Mapping[str, str],
         clock: Clock | None,
         *,
         prepare: bool,
@@ -148,6 +149,7 @@ class PostgresStore:
         self._clock = clock
         self._prepare = prepare
         self._statements = dict(migrate.statements(PACKAGE))
+        self.archive = PostgresArchive(self, self._statements)
         self._checked: set[str] = set()
         self._migrations = migrate.migrations(PACKAGE)
         self._constraints = guards.constraints("".join(migration.script for migration in self._migrations))
@@ -164,8 +166,11 @@ class PostgresStore:
             name="reelstate",
         )
 
-    def _transaction(self, connection: Connection, *, prepare: bool) -> PostgresTransaction:
-        return PostgresTransaction(connection, self._statements, self._clock, prepare=prepare, checked=self._checked)
+    def _transaction(
+        self, connection: Connection, *, prepare: bool, statements: Mapping[str, str] | None = None
+    ) -> PostgresTransaction:
+        used = self._statements if statements is None else statements
+        return PostgresTransaction(connection, used, self._clock, prepare=prepare, checked=self._checked)
 
     async def open(self) -> None:
         """Connect and check the version of the server and the schema."""
@@ -211,11 +216,13 @@ class PostgresStore:
                     for script in scripts:
                         await connection.execute(script)
 
-    async def read(self, flow: Flow[Result]) -> Result:
-        async def attempt(connection: Connection) -> Result:
-            return await flow(self._transaction(connection, prepare=False))
+    async def read(self, flow: Flow[Result], statements: Mapping[str, str] | None = None) -> Result:
+        """Run a flow that only reads; `statements` are those of a month of the archive."""
 
-        return await self._run_with_retries(attempt)
+        async def attempt(connection: Connection) -> Result:
+            return await flow(self._transaction(connection, prepare=False, statements=statements))
+
+        return await self.run_with_retries(attempt)
 
     async def survey(self, flow: Flow[Result]) -> Result:
         async def attempt(connection: Connection) -> Result:
@@ -223,10 +230,11 @@ class PostgresStore:
                 await connection.execute("SET TRANSACTION READ ONLY")
                 return await flow(self._transaction(connection, prepare=False))
 
-        return await self._run_with_retries(attempt)
+        return await self.run_with_retries(attempt)
 
-    async def write(self, flow: Flow[Result]) -> Result:
-        return await self._run_with_retries(lambda connection: self._transact(connection, flow))
+    async def write(self, flow: Flow[Result], statements: Mapping[str, str] | None = None) -> Result:
+        """Run a flow in one transaction; `statements` are those of a month of the archive."""
+        return await self.run_with_retries(lambda connection: self._transact(connection, flow, statements))
 
     async def write_alone(self, flow: Flow[Result], again: Flow[Result] | None = None) -> Result:
         sent = False
@@ -238,16 +246,21 @@ class PostgresStore:
             sent = True
             return await flow(self._transaction(connection, prepare=self._prepare))
 
-        return await self._run_with_retries(attempt)
+        return await self.run_with_retries(attempt)
 
-    async def _transact(self, connection: Connection, flow: Flow[Result]) -> Result:
+    async def vacuum(self, pages: int) -> int:  # noqa: ARG002 - autovacuum does it
+        return 0
+
+    async def _transact(
+        self, connection: Connection, flow: Flow[Result], statements: Mapping[str, str] | None = None
+    ) -> Result:
         begun = time.monotonic()
         cursor = await connection.execute(BEGIN, prepare=False)
         while cursor.nextset():
             pass
         transaction_id, begun_at = cast("Row", await cursor.fetchone())
         try:
-            transaction = self._transaction(connection, prepare=self._prepare)
+            transaction = self._transaction(connection, prepare=self._prepare, statements=statements)
             result = await flow(transaction)
             written_until = begun_at + timedelta(seconds=time.monotonic() - begun) + CLOCK_ERROR
         except BaseException:
@@ -269,7 +282,7 @@ class PostgresStore:
         timer = RetryTimer(self._timeout)
         while await timer.wait(cause, "connection lost during COMMIT"):
             try:
-                async with await self._connect() as connection:
+                async with await self.connect() as connection:
                     cursor = await connection.execute("SELECT pg_xact_status(%s::xid8)", [transaction_id])
                     (status,) = cast("Row", await cursor.fetchone())
                     if status != "in progress":
@@ -284,7 +297,7 @@ class PostgresStore:
             hint=f"once it is reachable, SELECT pg_xact_status('{transaction_id}') shows whether it took effect",
         ) from cause
 
-    async def _run_with_retries(self, attempt: Callable[[Connection], Awaitable[Result]]) -> Result:
+    async def run_with_retries(self, attempt: Callable[[Connection], Awaitable[Result]]) -> Result:
         """Repeat an attempt until it succeeds, fails for another reason than the connection, or the time is over."""
         seconds = timeout_left(self._timeout)
         timer = RetryTimer(seconds)
@@ -305,7 +318,8 @@ class PostgresStore:
                         hint="check that it runs and can be reached; nothing was lost",
                     ) from error
 
-    async def _connect(self) -> Connection:
+    async def connect(self) -> Connection:
+        """Open a connection outside the pool."""
         return await WatchedConnection.connect(session_address(self.url), autocommit=True)
 
     async def _open_connection(self) -> Connection:
@@ -313,7 +327,7 @@ class PostgresStore:
         timer = RetryTimer(self._arrival)
         while True:
             try:
-                return await self._connect()
+                return await self.connect()
             except psycopg.OperationalError as error:
                 if is_wrong_address(error) or not await timer.wait(error, "database unreachable"):
                     raise StoreUnavailable(

@@ -28,6 +28,8 @@ CREATE UNIQUE INDEX events_by_entity ON events (job_id, stage, part, version) WH
 
 CREATE UNIQUE INDEX events_by_finding ON events (version) WHERE entity = 'finding';
 
+CREATE INDEX events_by_job ON events (job_id, id) WHERE part >= 1000;
+
 CREATE UNIQUE INDEX events_by_worker ON events (worker_id, version) WHERE entity = 'worker';
 
 CREATE TRIGGER guard_events_delete BEFORE DELETE ON events WHEN NOT EXISTS (SELECT 1 FROM archiving)
@@ -97,6 +99,8 @@ CREATE TABLE idempotency (
     created_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
     PRIMARY KEY (user_id, key)
 ) WITHOUT ROWID;
+
+CREATE INDEX idempotency_by_time ON idempotency (created_at);
 
 CREATE TABLE ids (
     last INTEGER NOT NULL

@@ -25,6 +25,7 @@ from reelstate.runtime.private_files import create_file
 from reelstate.stores import guard, migrate
 from reelstate.stores.sqlite import guards
 from reelstate.stores.sqlite.address import database_path, require_usable_path
+from reelstate.stores.sqlite.archive import SqliteArchive
 from reelstate.stores.sqlite.faults import is_busy, translate
 from reelstate.stores.sqlite.statement import ResultShape, SqliteStatement, bind, split
 from reelstate.stores.store import Batch, Clock, Flow, RowType, Statement, Transaction
@@ -34,6 +35,8 @@ Setting = int | str
 
 PACKAGE = "reelstate.stores.sqlite"
 MIN_LIBRARY_VERSION = (3, 35, 0)
+INCREMENTAL = 2
+"""The mode of `auto_vacuum` in which a file gives free pages back when asked to."""
 SYNCHRONOUS = ("OFF", "NORMAL", "FULL", "EXTRA")
 SETTINGS: Mapping[str, Setting] = {
     "foreign_keys": "off",
@@ -41,6 +44,7 @@ SETTINGS: Mapping[str, Setting] = {
     "cache_size": -65536,  # in KiB: a large batch must not spill before its commit
     "wal_autocheckpoint": 4000,  # in pages: a checkpoint costs two syncs and delays a commit
     "journal_size_limit": 67108864,
+    "secure_delete": "fast",  # deleted values leave their pages; vacuum gives free pages back
 }
 
 
@@ -102,6 +106,7 @@ class SQLiteStore:
         self._settings = {**SETTINGS, "synchronous": synchronous, **(pragmas or {})}
         self._statements = dict(_statements())
         self._shapes: dict[str, ResultShape] = {}
+        self.archive = SqliteArchive(self.path, timeout, partial(self._run_on, "BEGIN"))
         self._migrations = migrate.migrations(PACKAGE)
         self._connection: sqlite3.Connection | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reelstate-sqlite")
@@ -146,6 +151,19 @@ class SQLiteStore:
         """Write in one transaction: there is no round trip to save."""
         return await self._run_in_thread(self._transact, "BEGIN IMMEDIATE", again or flow)
 
+    async def vacuum(self, pages: int) -> int:
+        """Give free pages back; a file that was created without `auto_vacuum` keeps them for later rows."""
+        return await self._run_in_thread(self._vacuum, pages)
+
+    def _vacuum(self, pages: int) -> int:
+        connection = self._require_open()
+        connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+        (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+        (mode,) = connection.execute("PRAGMA auto_vacuum").fetchone()
+        if not free:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the log holds what was deleted
+        return int(free) if mode == INCREMENTAL else 0
+
     async def _run_in_thread(self, work: Callable[..., Result], *arguments: Any) -> Result:
         if self._closed:
             raise StoreUnavailable("the store is closed", hint="open a new one")
@@ -156,6 +174,10 @@ class SQLiteStore:
         self._require_open()
         with contextlib.closing(_connection(self.path, self._timeout, self._settings)) as connection:
             return self._transact("BEGIN", flow, connection)
+
+    def _run_on(self, begin: str, connection: sqlite3.Connection, flow: Flow[Result]) -> Result:
+        """Run a flow in one transaction on the connection of a month of the archive."""
+        return _translate_errors(partial(self._transact, begin, flow, connection))
 
     def _transact(self, begin: str, flow: Flow[Result], connection: sqlite3.Connection | None = None) -> Result:
         """Run a flow in one transaction, on the store's connection or another."""
@@ -272,6 +294,7 @@ def _connection(path: Path | None, timeout: float, settings: Mapping[str, Settin
             hint="check that its folder is writable, the disk is not full and the open file limit is not reached",
         ) from error
     try:
+        connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")  # of a new file; another keeps what it has
         _enable_wal(connection, time.monotonic() + timeout)
         for setting, value in settings.items():
             connection.execute(f"PRAGMA {setting} = {value}")

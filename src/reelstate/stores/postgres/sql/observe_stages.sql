@@ -1,8 +1,9 @@
+-- The view `opened_stages` is written out here, because this statement also reads the months of the archive.
 SELECT s.stage, s.open, s.total, s.done, s.skipped, s.failed, s.opened_at,
        count(t.part) AS running, coalesce(sum(t.percent), 0)::float8 AS running_percent,
        (SELECT count(*) FROM reelstate.tasks i WHERE i.job_id = s.job_id AND i.stage = s.stage AND i.lane < 0
           AND i.status IN ('ready', 'running')) AS isolated
-FROM reelstate.opened_stages s
+FROM {opened_stages} AS s
 LEFT JOIN reelstate.tasks t ON t.job_id = s.job_id AND t.stage = s.stage AND t.worker_id IS NOT NULL
 WHERE s.job_id = %(job_id)s
 GROUP BY s.job_id, s.stage, s.open, s.total, s.done, s.skipped, s.failed, s.opened_at ORDER BY s.stage

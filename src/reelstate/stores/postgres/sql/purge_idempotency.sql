@@ -1,0 +1,6 @@
+-- Delete the idempotency keys of a user.
+WITH gone AS (
+    DELETE FROM reelstate.idempotency WHERE user_id = %(user_id)s
+    RETURNING 1
+)
+SELECT count(*) AS rows FROM gone

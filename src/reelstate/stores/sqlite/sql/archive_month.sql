@@ -1,0 +1,2 @@
+-- How much a month of the archive holds.
+SELECT count(*) AS jobs, max(finished_at) AS finished_at FROM jobs

@@ -1,0 +1,9 @@
+-- Versions that stay in the tables of the engine: all but those whose files are deleted. The newest one of a video stays
+-- with it, because the status of the video is read from it.
+SELECT j.id FROM jobs AS j
+JOIN videos AS v ON v.id = j.resource_id
+WHERE j.id IN (SELECT value FROM json_each(:job_ids))
+  AND NOT (EXISTS (SELECT 1 FROM removed_versions AS r WHERE r.job_id = j.id AND r.swept_at IS NOT NULL)
+           AND (v.deleted_at IS NOT NULL
+                OR EXISTS (SELECT 1 FROM jobs AS n WHERE n.resource_id = j.resource_id AND n.id > j.id)))
+ORDER BY j.id
