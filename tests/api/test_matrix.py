@@ -81,6 +81,8 @@ MATRIX = {
     "POST /api/v1/keys": Line(ADMIN, body={"name": "x", "scopes": ["admin"]}),
     "POST /api/v1/keys/{key_id}/rotate": Line(ADMIN, body={}),
     "POST /api/v1/keys/{key_id}/revoke": Line(ADMIN),
+    "GET /api/v1/archive": Line(ADMIN),
+    "POST /api/v1/archive": Line(ADMIN, body={"dry_run": True}),
     "GET /api/v1/machines": Line(READ),
     f"GET {MACHINE}": Line(READ),
     f"GET {MACHINE}/mermaid": Line(READ),

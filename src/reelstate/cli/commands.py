@@ -39,7 +39,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Maintain": {
         "doctor": "Check the stored state, and repair it.",
-        "archive": "Archive finished jobs; list, read or delete months of the archive.",
+        "archive": "Archive finished jobs; list, read or delete months.",
         "purge": "Delete all data of a user.",
         "migrate": "Apply pending migrations to the store.",
         "config": "Show every setting and its value.",

@@ -294,7 +294,8 @@ def _connection(path: Path | None, timeout: float, settings: Mapping[str, Settin
             hint="check that its folder is writable, the disk is not full and the open file limit is not reached",
         ) from error
     try:
-        connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")  # of a new file; another keeps what it has
+        if path is None or not path.stat().st_size:  # a file with tables keeps its mode, and would be locked
+            connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
         _enable_wal(connection, time.monotonic() + timeout)
         for setting, value in settings.items():
             connection.execute(f"PRAGMA {setting} = {value}")
