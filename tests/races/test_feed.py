@@ -37,7 +37,7 @@ class NaiveReader:
             while True:
                 finished = over()
                 cursor = await connection.execute(
-                    "SELECT id FROM reelstate.events WHERE id > %s ORDER BY id LIMIT 500", [last]
+                    "SELECT id FROM reelstate.history WHERE id > %s ORDER BY id LIMIT 500", [last]
                 )
                 rows = await cursor.fetchall()
                 self.seen += [row[0] for row in rows]
@@ -68,7 +68,7 @@ async def feed_is_whole(url: str, racers: RacingProcesses, *, times: int) -> Non
         assert await writers == list(range(SIZE))
         await control
         async with await psycopg.AsyncConnection.connect(url) as connection:
-            rows = await (await connection.execute("SELECT id FROM reelstate.events ORDER BY id")).fetchall()
+            rows = await (await connection.execute("SELECT id FROM reelstate.history ORDER BY id")).fetchall()
         assert len(seen) == len(set(seen)) == len(rows), "nothing missed, nothing repeated"
         assert len(set(cursors)) == len(cursors)
         assert sorted(int(cursor.rpartition(".")[2]) for cursor in cursors) == [row[0] for row in rows]

@@ -144,7 +144,7 @@ async def _recorded(url: str, job_id: int) -> set[tuple[object, ...]]:
     """Every event of the job: its entity and version."""
     async with await psycopg.AsyncConnection.connect(url) as connection:
         cursor = await connection.execute(
-            "SELECT entity, nullif(stage, -1), nullif(part, -1), version FROM reelstate.events WHERE job_id = %s",
+            "SELECT entity, nullif(stage, -1), nullif(part, -1), version FROM reelstate.history WHERE job_id = %s",
             [job_id],
         )
         return set(await cursor.fetchall())

@@ -85,7 +85,7 @@ def row_of(item: Event | State) -> Row:
 async def recorded(url: str) -> dict[Row, tuple[int | None, str | None]]:
     """Return every recorded row with its job and the owner of the job, read without the engine."""
     events = """SELECT entity, job_id, nullif(stage, -1), nullif(part, -1), e.worker_id, e.version, job_id, user_id
-                FROM reelstate.events e LEFT JOIN reelstate.jobs j ON j.id = job_id"""
+                FROM reelstate.history e LEFT JOIN reelstate.jobs j ON j.id = job_id"""
     states = """SELECT 'state', l.job_id, task, tag, l.version, j.id, j.user_id
                 FROM reelstate.state_log l JOIN reelstate.jobs j ON l.job_id LIKE j.id || '.%%'"""
     async with await psycopg.AsyncConnection.connect(url) as connection:
@@ -191,7 +191,7 @@ NAIVE = {
     "observe_feed": """
         SELECT '0' AS xid, e.id, entity, job_id, stage, part, worker_id, version, origin, target, actor, reason, token,
                data, at, NULL AS worker, NULL AS user_id
-        FROM reelstate.events e WHERE e.id > %(after_id)s ORDER BY e.id LIMIT %(limit)s""",
+        FROM reelstate.history e WHERE e.id > %(after_id)s ORDER BY e.id LIMIT %(limit)s""",
 }
 
 

@@ -105,7 +105,7 @@ async def test_a_submit_cut_at_commit_makes_one_job(
         assert proxy.cuts == 1
         assert submitted.verdict is Verdict.OK
         assert [job.id for job in (await engine.jobs()).items] == [submitted.job_id]
-        assert await fetch(onlooker, "SELECT count(*) FROM reelstate.events WHERE entity = 'job'") == 1
+        assert await fetch(onlooker, "SELECT count(*) FROM reelstate.history WHERE entity = 'job'") == 1
 
 
 @pytest.mark.parametrize("earlier", [0, 1])

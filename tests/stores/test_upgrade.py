@@ -190,6 +190,8 @@ async def test_a_release_that_can_not_run_on_the_schema_is_refused_and_its_jobs_
             jobs = (await reel.jobs.list()).items
             details = [await reel.wait(job.id, timeout=TIMEOUT) for job in jobs]
             assert [detail.outputs["cut"] for detail in details] == ["later", "later", "earlier"]
-            told = [[(event.entity, event.target) for event in (await reel.jobs.history(job.id)).items] for job in jobs]
-            assert sorted(told[0]) == sorted(told[1]) == sorted(told[2])
+            shown = [
+                [(event.entity, event.target) for event in (await reel.jobs.history(job.id)).items] for job in jobs
+            ]
+            assert sorted(shown[0]) == sorted(shown[1]) == sorted(shown[2])
             assert (await reel.doctor()).findings == ()
