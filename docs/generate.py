@@ -31,6 +31,7 @@ from reelstate.media.planning.profile import SCHEMA
 from reelstate.reel import BlockingReel, Nouns, Reel
 from reelstate.runtime.verbs import Noun
 from reelstate.services.doctor import CHECKS, DoctorCheck
+from reelstate.telemetry.declarations import METRICS, PREFIX
 
 DOCS: Final = Path(__file__).parent
 PAGES: Final = (
@@ -41,6 +42,7 @@ PAGES: Final = (
     "reference/configuration.md",
     "reference/errors.md",
     "reference/http.md",
+    "reference/metrics.md",
     "reference/profiles.md",
     "reference/python.md",
 )
@@ -58,7 +60,7 @@ def generated() -> dict[Path, str]:
 def blocks() -> dict[str, str]:
     """Return the generated parts by name."""
     machines = {name: _machine(machine) for name, machine in MACHINES.items()}
-    reference = {"commands": _commands(), "settings": _settings()}
+    reference = {"commands": _commands(), "settings": _settings(), "metrics": _metrics()}
     profile = {"profile": _profile(), "profile-schema": f"```json\n{json.dumps(SCHEMA, indent=2)}\n```\n"}
     reference["http"] = _http(create_app(Engine(store_at("sqlite://")), DEFAULTS).openapi())
     return machines | reference | profile | {"errors": _errors(), "checks": _checks(), "limits": _limits(), **_python()}
@@ -108,6 +110,20 @@ def _at_open(check: DoctorCheck) -> str:
     if not check.quick:
         return ""
     return "if a guard is missing" if check.guarded else "yes"
+
+
+def _metrics() -> str:
+    rows = [
+        (
+            f"`{PREFIX}{metric.name}`",
+            str(metric.kind),
+            ", ".join(f"`{label}`" for label in metric.labels),
+            str(metric.origin),
+            metric.meaning,
+        )
+        for metric in METRICS
+    ]
+    return _table(("metric", "kind", "labels", "of", "meaning"), rows)
 
 
 def _limits() -> str:

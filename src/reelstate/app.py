@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reelstate.config import DEFAULTS, Settings
+from reelstate.connections.breaker import Circuit
 from reelstate.core.document import DocumentLimits
 from reelstate.core.errors import InvalidRequest, ReelstateError
 from reelstate.core.pipeline import Graph
@@ -29,6 +30,9 @@ from reelstate.services.keys import Keys
 from reelstate.stores.sqlite.address import database_path, database_url
 from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import Clock, Store
+from reelstate.telemetry.declarations import PREFIX
+from reelstate.telemetry.exporter import exporting
+from reelstate.telemetry.metrics import Metrics, Sample, counting
 from reelstate.worker.link import Link
 from reelstate.worker.loop import WorkerLoop
 from reelstate.worker.process import LOADING_VARIABLE
@@ -41,6 +45,8 @@ logger = logging.getLogger("reelstate")
 
 REMOTE_POLL = 5.0
 """Seconds between the polls of an idle remote worker; each is a request to the server."""
+BREAKER_STATES = (Circuit.CLOSED, Circuit.HALF_OPEN, Circuit.OPEN)
+"""The states of the circuit breaker in the order of the numbers that stand for them in metrics."""
 REMOTE_CHECK_INTERVAL = 5.0
 """Seconds between checks whether a remote worker was registered."""
 
@@ -283,6 +289,34 @@ async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> As
         )  # fmt: skip
     finally:
         await wakeups.close()
+
+
+@contextmanager
+def metered(settings: Settings) -> Iterator[Metrics]:
+    """Count the facts of this process while the context is open, and serve them on a port if the settings name one."""
+    with ExitStack() as stack:
+        metrics = stack.enter_context(counting(Metrics("" if settings.metrics_names == "bare" else PREFIX)))
+        if settings.metrics_port:
+            stack.enter_context(exporting(metrics, settings.metrics_host, settings.metrics_port))
+        yield metrics
+
+
+def read_engine(engine: Engine) -> Iterator[Sample]:
+    """Yield samples of the connections and the dispatch of an engine."""
+    pool = engine.store.pool()
+    yield Sample("database_pool_size", pool.size)
+    yield Sample("database_pool_waiting", pool.waiting)
+    yield Sample("database_pool_errors_total", pool.errors)
+    circuit = engine.dispatch.health().circuit
+    if circuit is not None:
+        yield Sample("dispatch_breaker_state", BREAKER_STATES.index(circuit.state))
+        yield Sample("dispatch_breaker_opened_total", circuit.opened)
+
+
+def read_worker(worker: WorkerLoop) -> Iterator[Sample]:
+    """Yield samples of a worker of this process."""
+    yield Sample("worker_load", worker.load, (worker.name,))
+    yield Sample("worker_outbox", worker.unsent, (worker.name,))
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from reelstate.core.pipeline import STALL_ACTIONS
 from reelstate.stores.sqlite.address import database_url
 
 PREFIX = "REEL_"
+LOG_LEVELS = ("debug", "info", "warning", "error")
 _USER_PASSWORD = re.compile(r"(://[^/?#:@]*:)[^/?#]*@")
 _PASSWORD = re.compile(r"(password=)[^&\s]*", re.IGNORECASE)
 
@@ -256,7 +257,36 @@ class Settings:
     streams_per_key: int = setting(10, "Live streams of a key and its sessions at one server.", minimum=1)
     streams_per_server: int = setting(2_000, "Live streams of one server.", minimum=1)
 
-    log_level: str = setting("info", "Lowest level that is logged.", choices=("debug", "info", "warning", "error"))
+    metrics_port: int = setting(
+        0,
+        "Port for the metrics of this process, such as a worker; 0 for none. With `reel up`, worker N has the port that"
+        " is N higher.",
+        minimum=0,
+    )
+    metrics_host: str = setting("127.0.0.1", "Address that this port is opened on.")
+    metrics_names: str = setting(
+        "prefixed", "Names of metrics: prefixed (reelstate_…) or bare.", choices=("prefixed", "bare")
+    )
+    metrics_access: str = setting(
+        "default",
+        "Who may read /metrics of a server: open (anyone), key (a key with the scope `metrics` or `admin`), or default:"
+        " open while the server listens on loopback only, else key.",
+        choices=("default", "open", "key"),
+    )
+
+    log_level: str = setting("info", "Lowest level that is logged.", choices=LOG_LEVELS)
+    log_format: str = setting(
+        "text", "Format of log lines: text, or json (one object per line).", choices=("text", "json")
+    )
+    log_tasks: str = setting(
+        "info", "Level at which a worker logs the start and the completion of each task.", choices=("debug", "info")
+    )
+    job_logs: str = setting(
+        "warning",
+        "Lowest level of what handlers log with Python's `logging` that is also stored in the log of their job (`reel"
+        " logs`); off for none.",
+        choices=("off", *LOG_LEVELS),
+    )
 
     limit_spec: int = setting(LIMITS.spec, "Largest spec of a job, in bytes.", minimum=1)
     limit_checkpoint: int = setting(LIMITS.checkpoint, "Largest checkpoint, in bytes.", minimum=1)

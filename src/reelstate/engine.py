@@ -59,6 +59,7 @@ from reelstate.services.feed import FeedItem, engine_feed
 from reelstate.services.flag import flag_stalled
 from reelstate.services.isolation import Isolation
 from reelstate.services.keep import Keepers, Lead
+from reelstate.services.measure import Measured, measure
 from reelstate.services.mirror import WORKERS, claim_hinted, newly_ready, source_of
 from reelstate.services.observe import JobFilter, Queue
 from reelstate.services.operate.cancel import cancel
@@ -489,6 +490,10 @@ class Engine:
     async def events(self, *, limit: int = 500, after: str | None = None) -> Page[Event]:
         """List events in the order of commit. The page always has `after`, because more may come."""
         return await observe.observe_events(self.store, self.catalogue, limit=limit, after=after)
+
+    async def measure(self) -> Measured:
+        """Read the gauges of the cluster for metrics: queues, running tasks, workers, the last sweep."""
+        return await measure(self.store)
 
     async def ready(self) -> None:
         """Raise unless the database answers and has the schema that this code needs."""

@@ -37,6 +37,7 @@ from reelstate.engine import Engine
 from reelstate.locks.lock import Lock
 from reelstate.runtime.process_identity import is_alive, own_machine
 from reelstate.services.retention import Ages
+from reelstate.telemetry.facts import DutyRun, emit
 
 logger = logging.getLogger("reelstate.keeper")
 
@@ -142,6 +143,7 @@ class Keeper:
     async def _attempt(self, duty: Duty) -> None:
         """Run a duty once. A failure is logged once, until the duty succeeds again."""
         started = time.monotonic()
+        failed = True
         try:
             await duty.run()
         except StoreUnavailable as error:
@@ -155,7 +157,9 @@ class Keeper:
                 logger.exception(event, exc_info=not isinstance(error, EXTERNAL_ERRORS))
             self._failing.add(failure)
         else:
+            failed = False
             self._on_success(duty, started)
+        emit(DutyRun(duty.name, time.monotonic() - started, failed))
 
     def _on_success(self, duty: Duty, started: float) -> None:
         # A duty that started before the outage was noticed does not prove that it is over.

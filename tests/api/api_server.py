@@ -18,6 +18,7 @@ from reelstate.api.server import HttpServer, TimedConfig, listen, url_of
 from reelstate.config import Settings
 from reelstate.engine import Engine
 from reelstate.services.keys import MadeKey, Scope
+from reelstate.telemetry.metrics import Metrics
 from tests.engines import engine_at
 
 ROLES: Final[Mapping[str, tuple[str, tuple[Scope, ...]]]] = {
@@ -27,6 +28,7 @@ ROLES: Final[Mapping[str, tuple[str, tuple[Scope, ...]]]] = {
     "writer": ("ada", (Scope.WRITE,)),
     "bob": ("bob", (Scope.READ, Scope.WRITE)),
     "worker": ("", (Scope.WORKER,)),
+    "metrics": ("", (Scope.METRICS,)),
 }
 """The roles: the user and the scopes of the key of each."""
 NOBODY: Final = "nobody"
@@ -81,10 +83,12 @@ class Server:
 
 
 @asynccontextmanager
-async def api_server(engine: Engine, database_url: str, **changes: Any) -> AsyncIterator[Server]:
+async def api_server(
+    engine: Engine, database_url: str, counted: Metrics | None = None, /, **changes: Any
+) -> AsyncIterator[Server]:
     """Serve an engine on the event loop of the test."""
     settings = replace(SETTINGS, database_url=database_url, **changes)
-    app = create_app(engine, settings)
+    app = create_app(engine, settings, counted)
     context: Context = app.state.context
     keys = {
         role: await context.keys.create(role, scopes=scopes, user_id=user, actor="operator:test")

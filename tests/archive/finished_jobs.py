@@ -33,7 +33,7 @@ async def archive_engine(url: str) -> AsyncIterator[tuple[Engine, FakeClock]]:
 
 async def complete_jobs(engine: Engine, count: int, *, user: str = "", mark: str = "") -> list[int]:
     """Jobs that ran to their end, with a row in every table: logs, steps and states too."""
-    job_ids = [(await engine.submit("simple", {"mark": mark}, user_id=user)).job_id for _ in range(count)]
+    job_ids = [(await engine.submit("parts", {"parts": 1, "mark": mark}, user_id=user)).job_id for _ in range(count)]
     worker = await a_worker(engine)
     while tasks := (await engine.claim(worker, 100)).tasks:
         reports = [

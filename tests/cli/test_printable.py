@@ -13,11 +13,11 @@ from rich.text import Text
 
 from reelstate.cli import terminal
 from reelstate.cli.live import follow, render_job, take_snapshot
-from reelstate.cli.process import PrintableFormatter
 from reelstate.core.model import LogLine, Progress, Step, TaskState
 from reelstate.core.printable import printable_line, printable_text
 from reelstate.engine import Engine
 from reelstate.library.videos import Videos
+from reelstate.telemetry.logs import TextFormatter
 from tests.cli.conftest import Reel
 from tests.cli.test_videos import a_video
 from tests.engines import a_worker, engine_at, failed
@@ -105,7 +105,7 @@ def test_log_lines_are_escaped() -> None:
     error = ValueError(EVIL)
     exc_info = (ValueError, error, error.__traceback__)
     record = logging.LogRecord("reelstate", logging.INFO, "", 0, "of %s", (f"{EVIL}\nforged",), exc_info)
-    first, *rest = PrintableFormatter("%(levelname)s %(message)s").format(record).splitlines()
+    first, *rest = TextFormatter("%(levelname)s %(message)s").format(record).splitlines()
     assert first.endswith(r"[bold]y\x0aforged")
     assert not RAW.search("\n".join([first, *rest]))
     assert rest[0].startswith("ValueError")

@@ -18,6 +18,7 @@ from reelstate.services.states import States
 from reelstate.states.manager import StateManager
 from reelstate.states.sql import SqlStateStore
 from reelstate.stores.store import Batch, Flow, Store, Transaction
+from reelstate.telemetry.facts import Fact
 from tests.conformance.scenarios import (
     a_running_task,
     declared,
@@ -261,6 +262,9 @@ class CountingTransaction:
     def __init__(self, counting: Counting, transaction: Transaction) -> None:
         self._counting = counting
         self._transaction = transaction
+
+    def note(self, fact: Fact) -> None:
+        self._transaction.note(fact)
 
     async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
         rows = await self._transaction.run(statement, batch, **parameters)

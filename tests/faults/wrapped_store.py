@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from reelstate.engine import Engine
 from reelstate.stores.store import Batch, Flow, Row, Store, Transaction
+from reelstate.telemetry.facts import Fact
 
 Result = TypeVar("Result")
 Around = Callable[[str, Callable[[], Awaitable[list[Row]]]], Awaitable[list[Row]]]
@@ -16,6 +17,9 @@ class WrappedTransaction:
     def __init__(self, inner: Transaction, around: Around) -> None:
         self._inner = inner
         self._around = around
+
+    def note(self, fact: Fact) -> None:
+        self._inner.note(fact)
 
     async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
         return await self._around(statement.name, lambda: self._inner.run(statement, batch, **parameters))

@@ -16,6 +16,7 @@ from reelstate.services import feed as log
 from reelstate.services.feed import FeedItem, engine_feed
 from reelstate.services.subscribe import Subscription, subscribe
 from reelstate.stores.store import Batch, Flow, Row, Statement, Store
+from reelstate.telemetry.facts import Fact
 from tests.conformance.scenarios import progress, submitted, take_one
 from tests.engines import a_worker, done, engine_at
 from tests.manual_sql import ManualSql
@@ -66,6 +67,9 @@ class Meter:
 class _Metered:
     inner: Any
     costs: dict[str, list[float]]
+
+    def note(self, fact: Fact) -> None:
+        self.inner.note(fact)
 
     async def run(self, statement: Any, batch: Batch | None = None, /, **parameters: Any) -> list[Any]:
         measured = self._steps if hasattr(self.inner, "_shapes") else self._rows

@@ -17,6 +17,7 @@ from reelstate.api import (
     jobs,
     keys,
     machines,
+    metrics,
     operations,
     playback,
     signin,
@@ -40,11 +41,13 @@ from reelstate.connections.breaker import Circuit
 from reelstate.core.errors import RedisUnavailable
 from reelstate.engine import Engine
 from reelstate.services.keys import Keys
+from reelstate.telemetry.metrics import Metrics
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     home.router,
     docs.router,
     health.router,
+    metrics.router,
     signin.router,
     operations.router,
     jobs.router,
@@ -63,8 +66,11 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 )
 
 
-def create_app(engine: Engine, settings: Settings) -> FastAPI:
-    """Create the application for an engine. Routes find what they need in `app.state.context`."""
+def create_app(engine: Engine, settings: Settings, counted: Metrics | None = None) -> FastAPI:
+    """Create the application for an engine. Routes find what they need in `app.state.context`.
+
+    `/metrics` shows what is `counted` in this process.
+    """
     app = FastAPI(
         title=TITLE,
         version=VERSION,
@@ -90,6 +96,8 @@ def create_app(engine: Engine, settings: Settings) -> FastAPI:
     app.state.remotes = Remotes(engine, settings)
     app.state.streams = Streams(context)
     app.state.library = Library(engine, settings)
+    app.state.metrics = counted or Metrics()
+    app.state.gauges = metrics.ClusterGauges(engine)
     for router in ROUTERS:
         app.include_router(router)
     handle_errors(app)

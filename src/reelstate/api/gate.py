@@ -15,6 +15,7 @@ from reelstate.api.context import Context
 from reelstate.api.errors import malformed, response_of
 from reelstate.core.errors import TooManyRequests
 from reelstate.core.printable import printable_line
+from reelstate.telemetry.facts import RequestAnswered, emit
 
 logger = logging.getLogger("reelstate.access")
 
@@ -67,8 +68,15 @@ class Gate:
                 await self.app(scope, receive, answer)
         finally:
             # Only the path: the query may hold a code, and headers hold keys.
-            took = (time.perf_counter() - began) * 1000
+            seconds = time.perf_counter() - began
+            emit(RequestAnswered(scope["method"], _route(scope), status, seconds))
+            took = seconds * 1000
             logger.info("%s %s %s %s %.1f ms", address, scope["method"], _printable(scope["path"]), status, took)
+
+
+def _route(scope: Scope) -> str:
+    """Return the route that answered, with the names of its parameters; a path could name anything."""
+    return str(getattr(scope.get("route"), "path", "other"))
 
 
 def _add_headers(headers: MutableHeaders, scope: Scope) -> None:

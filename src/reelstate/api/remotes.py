@@ -24,7 +24,7 @@ from reelstate.media.inspection import Inspector
 from reelstate.media.tools import MediaTools
 from reelstate.runtime.cancellation import cancel_and_wait
 from reelstate.services.permits import Grant, Permits, Standing
-from reelstate.worker.leases import log_fields
+from reelstate.worker.leases import lease_fields
 
 logger = logging.getLogger("reelstate.remote")
 
@@ -190,7 +190,7 @@ def _failure(item: Completion, fault: str) -> Failure:
 
 
 def _log_fields(grant: Grant) -> str:
-    return log_fields((grant.key, grant.token))
+    return lease_fields((grant.key, grant.token))
 
 
 async def get_remotes(connection: HTTPConnection) -> Remotes:

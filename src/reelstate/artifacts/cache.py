@@ -19,6 +19,7 @@ from reelstate.artifacts.faults import folder_faults
 from reelstate.artifacts.keys import source
 from reelstate.artifacts.storage import Storage
 from reelstate.runtime.private_files import FILE_MODE, make_folder
+from reelstate.telemetry.facts import CacheRead, emit
 
 LOCK: Final = ".lock"
 PART: Final = ".part"
@@ -57,15 +58,17 @@ class SourceCache:
         No lock is waited for in a thread, which a task that is stopped would leave behind; and whoever waits to fetch
         looks again each time, because another may have fetched meanwhile and go on holding what it reads.
         """
-        wait = SHORTEST_WAIT
+        wait, hit = SHORTEST_WAIT, True
         while True:
             with _locked(path, fcntl.LOCK_SH) as locked:
                 if locked and await asyncio.to_thread(_used, path):
+                    emit(CacheRead("sources", hit))
                     yield
                     return
             with _locked(path, fcntl.LOCK_EX) as locked:
                 if locked and not await asyncio.to_thread(path.exists):
                     await self._fetch(path)
+                    hit = False
                     continue
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT)

@@ -11,30 +11,14 @@ from typing import Any
 
 from reelstate.cli.plain import echo
 from reelstate.config import Settings, unknown_variable_warnings
-from reelstate.core.printable import printable_line, printable_text
+from reelstate.telemetry.logs import LogSetup, current_setup, set_up
 
-FORMAT = "%(asctime)s %(levelname)-7s %(name)s  %(message)s"
 SUPERVISED = "REEL_SUPERVISED"
 """Set by `reel up` in its workers: they read commands from stdin, and stop when it is closed."""
 
 
-class PrintableFormatter(logging.Formatter):
-    """Formats a record as one line with control characters escaped; a traceback follows on further lines."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name that logging calls
-        record.message = printable_line(record.message)
-        return super().formatMessage(record)
-
-    def formatException(self, ei: Any) -> str:  # noqa: N802 - same
-        return printable_text(super().formatException(ei))
-
-
 def set_up_logging(settings: Settings) -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(PrintableFormatter(FORMAT, datefmt="%H:%M:%S"))
-    logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
-    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs every URL, signed ones too
-    logging.getLogger("psycopg").setLevel(logging.ERROR)  # the store logs when the database is unreachable
+    set_up(LogSetup(settings.log_level, settings.log_format, settings.job_logs))
     for warning in unknown_variable_warnings(os.environ) if SUPERVISED not in os.environ else ():
         logging.getLogger("reelstate.config").warning("%s", warning)
 
@@ -50,8 +34,12 @@ def store_options(url: str) -> dict[str, Any]:
 
 
 def print_status(text: str) -> None:
-    """Print a message to stderr."""
-    echo(text, err=True)
+    """Print a message to stderr; where log lines are JSON, it is one of them."""
+    setup = current_setup()
+    if setup is not None and setup.format == "json":
+        logging.getLogger("reelstate.cli").info("%s", text)
+    else:
+        echo(text, err=True)
 
 
 def stop_signals() -> list[signal.Signals]:

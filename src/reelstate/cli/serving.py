@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, nullcontext
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,7 +16,7 @@ from reelstate.api.app import create_app
 from reelstate.api.connections import raise_open_files
 from reelstate.api.server import HttpServer, is_loopback, listen, url_of
 from reelstate.api.signin import sign_in_url
-from reelstate.app import keeper_for, open_engine
+from reelstate.app import keeper_for, metered, open_engine, read_engine
 from reelstate.cli.application import select_pipelines
 from reelstate.cli.process import print_status, stop_signals, store_options
 from reelstate.cli.session import operator
@@ -77,11 +78,12 @@ async def serve_in_background(engine: Engine, settings: Settings, sock: socket.s
 @asynccontextmanager
 async def start_server(engine: Engine, settings: Settings, sock: socket.socket) -> AsyncIterator[HttpServer]:
     """Create the server, print its address and publish it for other commands."""
-    app = create_app(engine, settings)
     base = url_of(settings, sock)
     print_status(f"serving {base}; API reference: {base}/docs")
     key = await _admin_key(engine, settings)
-    with publish_address(settings, base):
+    with metered(settings) as counted, publish_address(settings, base):
+        counted.add_reading(partial(read_engine, engine))
+        app = create_app(engine, settings, counted)
         address = await sign_in_url(base, app.state.context, key) if key is not None else None
         with _offer_sign_in(settings, address) if address is not None else nullcontext():
             yield HttpServer(app, settings)

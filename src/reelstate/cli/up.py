@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from reelstate.app import keeper_for, open_engine
+from reelstate.app import keeper_for, metered, open_engine
 from reelstate.cli.application import select_pipelines
 from reelstate.cli.options import App, Capabilities, Database, Pipelines
 from reelstate.cli.process import SUPERVISED, print_status, set_up_logging, stop_signals, store_options
@@ -80,7 +80,8 @@ def up(
 async def _run(settings: Settings, workers: int, *, serve: bool, insecure: bool, elsewhere: bool) -> None:
     supervisor = _Supervisor(settings, workers)
     if not serve:
-        await supervisor.run()
+        with metered(settings):
+            await supervisor.run()
         return
     from reelstate.cli.serving import bind_socket, serve_in_background  # noqa: PLC0415 - slow to load
 
@@ -173,6 +174,7 @@ class _Supervisor:
             "worker_concurrency": str(self._settings.worker_concurrency),
             "worker_capabilities": self._settings.worker_capabilities,
             "worker_pipelines": self._settings.worker_pipelines,
+            "metrics_port": str(self._settings.metrics_port and self._settings.metrics_port + number),
         }
         return {**os.environ, **{variable(key): value for key, value in settings.items()}, SUPERVISED: "1"}
 

@@ -11,18 +11,30 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from reelstate.app import confine_tools, keep_tools_confined, keeper_for, open_engine, remote_worker, worker_for
+from reelstate.app import (
+    confine_tools,
+    keep_tools_confined,
+    keeper_for,
+    metered,
+    open_engine,
+    read_engine,
+    read_worker,
+    remote_worker,
+    worker_for,
+)
 from reelstate.cli.application import select_pipelines
 from reelstate.cli.options import App, Capabilities, Database, Pipelines
 from reelstate.cli.process import SUPERVISED, freeze_garbage, print_status, set_up_logging, stop_signals, store_options
 from reelstate.config import Settings, from_environment, variable
 from reelstate.core.errors import InvalidRequest
 from reelstate.pipelines.declaration import Pipeline
+from reelstate.telemetry.metrics import Metrics
 from reelstate.worker.loop import WorkerLoop
 
 STOP, STOP_NOW = b"s", b"h"
@@ -96,21 +108,24 @@ async def _run_worker(settings: Settings, pipelines: Sequence[Pipeline], *, keep
     """Run the worker, and exit even if a handler does not stop: its task is released, others may run it."""
     _stop_early_on_stdin()
     try:
-        if settings.server_url:
-            await _work_remotely(settings, pipelines)
-        else:
-            await _work(settings, pipelines, keeper=keeper)
+        with metered(settings) as metrics:
+            if settings.server_url:
+                await _work_remotely(settings, pipelines, metrics)
+            else:
+                await _work(settings, pipelines, metrics, keeper=keeper)
     finally:
         if not await _has_finished(settings.worker_kill_after):
             print_status("a handler does not stop; exiting without it")
             _exit_now(sys.exc_info()[1])
 
 
-async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bool) -> None:
+async def _work(settings: Settings, pipelines: Sequence[Pipeline], metrics: Metrics, *, keeper: bool) -> None:
     url = settings.database_url
     async with open_engine(url, pipelines=pipelines, settings=settings, **store_options(url)) as engine:
         await confine_tools(engine, pipelines, settings)
         found = worker_for(engine, pipelines, settings)
+        metrics.add_reading(partial(read_engine, engine))
+        metrics.add_reading(partial(read_worker, found))
         _handle_signals(found)
         freeze_garbage()
         beside = [asyncio.create_task(keep_tools_confined(engine, pipelines, settings))]
@@ -127,8 +142,9 @@ async def _work(settings: Settings, pipelines: Sequence[Pipeline], *, keeper: bo
     print_status(f"worker {found.settings.name} stopped; {describe_leases(found)}")
 
 
-async def _work_remotely(settings: Settings, pipelines: Sequence[Pipeline]) -> None:
+async def _work_remotely(settings: Settings, pipelines: Sequence[Pipeline], metrics: Metrics) -> None:
     async with remote_worker(pipelines, settings) as found:
+        metrics.add_reading(partial(read_worker, found))
         _handle_signals(found)
         names = ", ".join(pipeline.name for pipeline in pipelines)
         print_status(f"remote worker of {settings.server_url}: {names}; concurrency {found.settings.concurrency}")

@@ -17,6 +17,7 @@ _NAMED_PASSWORD = re.compile(
     r"(?<![a-z0-9])((?:[a-z]*password|passwd|secret|signature|sig|(?:[a-z]+[-_])?token|api[-_]?key)=)[^&\s]+",
     re.IGNORECASE,
 )
+_KEY = re.compile(r"(reel_[0-9a-f]{12}_)[0-9a-f]{72}")
 
 RunOutcome = Completion | Failure
 """What is reported of a run that returned or raised."""
@@ -106,5 +107,5 @@ def _user_frames(trace: TracebackType | None) -> TracebackType | None:
 
 
 def mask_passwords(text: str) -> str:
-    """Mask passwords, tokens and signatures in a text."""
-    return _NAMED_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1***@", text))
+    """Mask passwords, tokens, signatures and keys in a text."""
+    return _KEY.sub(r"\1***", _NAMED_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1***@", text)))

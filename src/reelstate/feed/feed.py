@@ -27,6 +27,7 @@ from reelstate.core.errors import StoreError
 from reelstate.feed.log import CursorGone, Entry, Item, Log, LogPage, Values
 from reelstate.feed.subscriber import BUFFER, FeedMessage, MessageKind, Subscriber, SubscriptionOptions
 from reelstate.runtime.cancellation import cancel_and_wait
+from reelstate.telemetry.facts import FeedDelivered, FeedEvent, FeedReplayed, emit, listening
 
 logger = logging.getLogger("reelstate.feed")
 
@@ -143,6 +144,7 @@ class Feed(Generic[Item]):
                     yield message
         self.figures.replays += 1
         self.figures.replay_seconds += time.monotonic() - began
+        emit(FeedReplayed(time.monotonic() - began))
         yield FeedMessage(MessageKind.REPLAY_COMPLETE, cursor)
         async with contextlib.aclosing(self._live(cursor, options)) as messages:
             async for message in messages:
@@ -255,6 +257,7 @@ class Feed(Generic[Item]):
         self._remove(subscriber)
         self.figures.subscribers -= 1
         self.figures.dropped += subscriber.waiting
+        emit(FeedEvent("dropped", subscriber.waiting))
         if not self.figures.subscribers and self._reader is not None:
             self._reader.cancel()
             self._reader, self._position = None, None
@@ -322,6 +325,7 @@ class Feed(Generic[Item]):
                 subscriber.send(MessageKind.OVERFLOW)
                 self._remove(subscriber)
                 self.figures.overflows += 1
+                emit(FeedEvent("overflow"))
 
     def _send_bookmarks(self, *, everyone: bool) -> None:
         """Send a bookmark to subscribers with new items that asked for it, or to everyone."""
@@ -348,7 +352,10 @@ class Feed(Generic[Item]):
     def _count(self, item: Item) -> None:
         self.figures.delivered += 1
         if self._marks is not None:
-            self.figures.deliver((datetime.now(UTC) - self._marks.at(item)).total_seconds())
+            seconds = (datetime.now(UTC) - self._marks.at(item)).total_seconds()
+            self.figures.deliver(seconds)
+            if listening():
+                emit(FeedDelivered(seconds))
 
     def _check_version(self, item: Item) -> None:
         """Count skipped versions. A subscriber with an old cursor makes the reader read some again."""
@@ -356,7 +363,9 @@ class Feed(Generic[Item]):
             return
         key, version = self._marks.version(item)
         before = self._versions.get(key, version - 1)
-        self.figures.drift += max(0, version - before - 1)
+        if version > before + 1:
+            self.figures.drift += version - before - 1
+            emit(FeedEvent("drift", version - before - 1))
         self._versions[key] = max(before, version)
 
     @contextlib.contextmanager
@@ -380,6 +389,7 @@ class Feed(Generic[Item]):
             logger.warning("feed fresh again")
             self._stale = False
             self.figures.reconnects += 1
+            emit(FeedEvent("reconnected"))
             for subscriber in self._subscribers():
                 subscriber.send(MessageKind.FRESH)
 

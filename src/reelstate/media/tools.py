@@ -19,12 +19,13 @@ from reelstate.artifacts.stored import Stored
 from reelstate.media.ffmpeg.arguments import require_allowed
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
 from reelstate.media.ffmpeg.command_run import OnProgress, run_tool
-from reelstate.media.ffmpeg.exit_cause import Finished, ToolFailed
+from reelstate.media.ffmpeg.exit_cause import ExitKind, Finished, ToolFailed
 from reelstate.media.planning.plan import ENCODER
 from reelstate.media.sandbox.limits import ProcessLimits
 from reelstate.media.sandbox.sandbox import Sandbox
 from reelstate.media.sandbox.scratch import scratch_folder
 from reelstate.media.sources.address import InputRules, InputSettings, ServedSource, input_rules
+from reelstate.telemetry.facts import ToolExited, emit
 from reelstate.worker.capabilities import adjust
 from reelstate.worker.run import Run
 
@@ -127,12 +128,16 @@ class MediaTools:
         """Run a command of ffmpeg for a task, and record it as a step, also if it fails."""
         require_allowed(argv, folder, reads)
         task.note(step="ffmpeg")
+        began = time.monotonic()
         try:
             finished = await run_tool(
                 argv, folder=folder, limits=limits, on_progress=on_progress, sandbox=self.sandbox.reading(*reads)
             )
         except ToolFailed as failed:
-            _record(task, failed.finished)
+            _record(task, failed.finished, failed.kind)
+            raise
+        except asyncio.CancelledError:
+            emit(ToolExited(Path(argv[0]).name, "stopped", time.monotonic() - began))
             raise
         _record(task, finished)
         return finished
@@ -173,7 +178,8 @@ async def _report_waiting(task: Run, message: str, every: float) -> None:
         task.note(message=f"{message}, since {time.monotonic() - began:.2f} s")
 
 
-def _record(task: Run, finished: Finished) -> None:
+def _record(task: Run, finished: Finished, kind: ExitKind | None = None) -> None:
+    emit(ToolExited(finished.program, kind or "ok", finished.seconds))
     task.step(
         finished.argv, exit_code=finished.exit_code, seconds=finished.seconds, output=finished.output, type="ffmpeg"
     )

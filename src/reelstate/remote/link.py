@@ -48,7 +48,7 @@ from reelstate.remote.wire import (
     WireClaimRequest,
     WireMessage,
 )
-from reelstate.worker.leases import Lease, log_fields
+from reelstate.worker.leases import Lease, lease_fields
 from reelstate.worker.link import Connect, Link
 from reelstate.worker.permit import current_permit
 
@@ -207,7 +207,7 @@ class HttpLink:
         except PermitRefused as error:
             if len(items) > 1:
                 return [(await self._deliver(path, [each], request, seconds=seconds))[0] for each in items]
-            fields = log_fields((items[0].key, items[0].token))
+            fields = lease_fields((items[0].key, items[0].token))
             logger.error("permit refused %s error=%s", fields, error)  # noqa: TRY400
             return [Verdict.LOST]
 

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypedDict
 
 from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, WorkerRefused, WorkerUnknown
-from reelstate.core.machine import ACTIVE_JOBS, Actor, WorkerStatus
+from reelstate.core.machine import ACTIVE_JOBS, Actor, JobStatus, WorkerStatus
 from reelstate.core.model import Claim, ClaimedTask, Json, TaskKey
 from reelstate.core.pipeline import Graph
 from reelstate.dispatch.hints import ClaimFilter
@@ -25,6 +25,7 @@ from reelstate.services.release import release_leases
 from reelstate.services.report import REPORT_WORKER
 from reelstate.services.verdict import LEASE_COLUMNS, LeaseKey
 from reelstate.stores.store import Batch, NoRow, Statement, Store, Transaction
+from reelstate.telemetry.facts import TaskClaimed, Transition, emit, listening
 
 logger = logging.getLogger("reelstate.claim")
 
@@ -95,6 +96,10 @@ class _ClaimedRow(NamedTuple):
     at: datetime
     fit: bool
     """Whether the worker may claim; if not, it must be looked at closely."""
+    waited: float | None
+    """Seconds that the task was ready."""
+    begun: str | None
+    """The phase that the job began with this claim, in PostgreSQL."""
 
 
 class _Worker(NamedTuple):
@@ -114,6 +119,8 @@ class _JobRow(NamedTuple):
     pipeline_id: int
     spec: Json
     status: str
+    begun: str | None
+    """The phase that the job began with this claim."""
 
 
 CLAIM = Statement("claim", _ClaimedRow)
@@ -193,6 +200,8 @@ class _Leased:
     isolated_waiting: bool = False
     postponed: bool = False
     """Some tasks can't be run and were postponed."""
+    begun: tuple[str, ...] = ()
+    """The phases of jobs that left `pending`."""
 
     def claim(self) -> Claim:
         """Return the tasks in the order in which they should run."""
@@ -282,7 +291,22 @@ async def _claim(store: Store, catalogue: Catalogue, claims: Claims, request: Cl
             leased = await store.write(partial(_load_jobs, catalogue=catalogue, leased=leased))
         # Where every task had to be postponed, later ones may be ready.
         if leased.rows or not leased.postponed:
+            if listening():
+                _emit_facts(leased)
             return leased.claim()
+
+
+def _emit_facts(leased: _Leased) -> None:
+    for row in leased.rows:
+        graph = leased.jobs[row.job_id].graph
+        emit(TaskClaimed(graph.name, graph.stages[row.stage].name, row.attempt, row.waited))
+    waited = max((row.waited or 0.0 for row in leased.rows), default=0.0)
+    for phase in leased.begun:
+        emit(Transition("job", JobStatus.PENDING, phase, seconds=waited))
+
+
+def _begun(rows: Iterable[_ClaimedRow]) -> tuple[str, ...]:
+    return tuple({row.job_id: row.begun for row in rows if row.begun}.values())
 
 
 async def recover_claims(store: Store, catalogue: Catalogue, worker_id: int, known: Collection[LeaseKey]) -> Claim:
@@ -370,7 +394,9 @@ async def _lease(
 
 def _with_known_jobs(catalogue: Catalogue, rows: list[_ClaimedRow]) -> _Leased:
     """Return leased tasks with those jobs that are active, and whose graph this process has loaded."""
-    leased = _Leased([row for row in rows if row.job_id], at=rows[0].at if rows else None)
+    leased = _Leased(
+        [row for row in rows if row.job_id], at=rows[0].at if rows else None, begun=_begun(rows)
+    )
     incomplete = set()
     for row in leased.rows:
         declared = None if row.pipeline_id is None else catalogue.get(row.pipeline_id)
@@ -404,4 +430,5 @@ async def _load_jobs(transaction: Transaction, catalogue: Catalogue, leased: _Le
     if inactive:  # their jobs stopped while another claim had locked, but did not lease, the tasks
         await release_leases(transaction, inactive, actor=Actor.WORKER, reason="the job has stopped")
     jobs = {job.id: _Job(graphs[job.id], job.spec) for job in found if job.id in graphs}
-    return replace(leased, rows=rows, jobs=jobs, postponed=leased.postponed or bool(unreadable))
+    begun = (*leased.begun, *(job.begun for job in found if job.begun))
+    return replace(leased, rows=rows, jobs=jobs, postponed=leased.postponed or bool(unreadable), begun=begun)

@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 from reelstate.core.aggregate import Counters
 from reelstate.core.document import LIMITS, DocumentLimits, encode
-from reelstate.core.machine import TaskStatus
+from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Completion, TaskKey, Verdict
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.orchestrate import OpenedStages, advance
 from reelstate.services.verdict import LEASE_COLUMNS, LeaseKey, lease_keys, verdicts
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Store, Transaction
+from reelstate.telemetry.facts import JobEnded, Transition
 
 RESULT_COLUMNS = (*LEASE_COLUMNS, "result")
 COUNT_COLUMNS = ("job_id", "stage", "done", "skipped", "failed")
@@ -37,9 +38,9 @@ class _CompletedTask(NamedTuple):
 class _Completed(NamedTuple):
     """What a completion has come to: a row of one `kind`.
 
-    `all` has the number of accepted tasks (`total`) and of completed jobs (`done`), `stage` the counters of a stage
-    that has closed, `left` the job of a sole task that is not completed yet, and `task` an accepted task, where not
-    all were.
+    `all` has the number of accepted tasks (`total`) and the jobs that completed with them (`completed`), each with its
+    phase and the seconds in it and since its creation. `stage` has the counters of a stage that has closed, `left` the
+    job of a sole task that is not completed yet, and `task` an accepted task, where not all were.
     """
 
     kind: str
@@ -52,6 +53,13 @@ class _Completed(NamedTuple):
     skipped: int
     failed: int
     sole: bool
+    completed: list[tuple[str, float, float]] | None
+
+
+class _CompletedJob(NamedTuple):
+    phase: str
+    in_state: float
+    age: float
 
 
 class _CountedStage(NamedTuple):
@@ -67,7 +75,7 @@ class _CountedStage(NamedTuple):
 
 COMPLETE = Statement("complete", _Completed)
 COMPLETE_LATE = Statement("complete_late", _CompletedTask)
-COMPLETE_JOBS = Statement("complete_jobs", NoRow)
+COMPLETE_JOBS = Statement("complete_jobs", _CompletedJob)
 COUNT_TASKS = Statement("complete_stages", _CountedStage)
 RECOUNT = Statement("complete_recount", NoRow)
 
@@ -108,7 +116,7 @@ async def complete(
                 completed += await _complete(transaction, status, given, accepted, closed)
         left = sorted(job_id for job_id, job in closed.items() if job.completes_job)
         if left:
-            await transaction.run(COMPLETE_JOBS, job_ids=left)
+            _note_completed(transaction, await transaction.run(COMPLETE_JOBS, job_ids=left))
         wakeups = {Wakeup.JOB_INACTIVE} if completed or left else set()
         if len(closed) > len(left):
             others = {job_id: job.stages for job_id, job in closed.items() if not job.completes_job}
@@ -127,23 +135,32 @@ async def _complete(
 ) -> int:
     """Move tasks to a status; add the accepted ones and the stages that closed. Return the number of completed jobs."""
     moved = 0
-    completed = 0
+    completed: Sequence[_CompletedJob] = ()
     for row in await transaction.run(COMPLETE, Batch(RESULT_COLUMNS, given), status=status):
         if row.kind == "all":
-            moved, completed = row.total, row.done
+            moved, completed = row.total, [_CompletedJob(*job) for job in row.completed or ()]
         elif row.kind == "task":
             accepted.append((TaskKey(row.job_id, row.stage, row.part), row.token))
         elif row.kind == "stage":
             _close(closed, row)
         else:
             closed[row.job_id] = ClosedStages(completes_job=True)
+    transaction.note(Transition("task", TaskStatus.RUNNING, status, moved))
+    _note_completed(transaction, completed)
     if moved == len(given):
         accepted += [(TaskKey(*row[:3]), row[3]) for row in given]
-        return completed
+        return len(completed)
     late = await transaction.run(COMPLETE_LATE, Batch(RESULT_COLUMNS, given), status=status)
     accepted += [(TaskKey(row.job_id, row.stage, row.part), row.token) for row in late]
+    transaction.note(Transition("task", TaskStatus.RUNNING, status, len(late)))
     closed |= await count_tasks(transaction, Counter((row.job_id, row.stage, row.status) for row in late))
-    return completed
+    return len(completed)
+
+
+def _note_completed(transaction: Transaction, jobs: Iterable[_CompletedJob]) -> None:
+    for job in jobs:
+        transaction.note(Transition("job", job.phase, JobStatus.COMPLETED, seconds=job.in_state))
+        transaction.note(JobEnded(JobStatus.COMPLETED, job.age))
 
 
 async def count_tasks(transaction: Transaction, ended: Counter[tuple[int, int, str]]) -> dict[int, ClosedStages]:

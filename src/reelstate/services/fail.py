@@ -21,6 +21,7 @@ from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
 from reelstate.services.orchestrate import advance, reset_tasks
 from reelstate.services.verdict import LEASE_COLUMNS, lease_keys, verdicts
 from reelstate.stores.store import Batch, Statement, Store, Transaction
+from reelstate.telemetry.facts import TasksFailed, Transition
 
 FAILURE_COLUMNS = (*LEASE_COLUMNS, "retryable", "retry_in", "error")
 MAX_RETRY_DELAY = 30 * 86_400.0
@@ -68,6 +69,8 @@ async def fail(
         (item, _error_text(item, limits), random.random()) for item in sorted(items, key=attrgetter("key", "token"))
     ]
 
+    refused = {item.key for item in items if not item.retryable}
+
     async def flow(transaction: Transaction) -> tuple[list[Verdict], set[Wakeup]]:
         backoffs = await _backoffs(transaction, catalogue, items)
         rows = []
@@ -81,6 +84,9 @@ async def fail(
         final = [FinalError(TaskKey(row.job_id, row.stage, row.part), row.error) for row in moved if row.final]
         wakeups = await apply_final_errors(transaction, catalogue, final, actor=Actor.ORCHESTRATOR)
         accepted = [(TaskKey(row.job_id, row.stage, row.part), row.token) for row in moved]
+        exhausted = len(final) - len(refused & {error.key for error in final})
+        transaction.note(Transition("task", TaskStatus.RUNNING, TaskStatus.ERROR, len(moved)))
+        transaction.note(TasksFailed(len(moved) - len(final), exhausted, len(final) - exhausted))
         return await verdicts(transaction, leases, accepted, lambda _: [TaskStatus.ERROR]), wakeups
 
     return await store.write(flow)

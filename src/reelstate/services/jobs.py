@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from reelstate.core.machine import ACTIVE_JOBS, JobStatus
+from reelstate.core.machine import ACTIVE_JOBS, INACTIVE_JOBS, JobStatus
 from reelstate.core.model import Json
 from reelstate.services.catalogue import Catalogue, Declared, unreadable
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Transaction
+from reelstate.telemetry.facts import JobEnded, Transition
 
 MOVE_COLUMNS = ("id", "origin", "status", "phase", "actor", "reason", "error", "degraded")
 JOB_STATUSES = {str(status): status for status in JobStatus}
@@ -25,6 +26,8 @@ class _JobRow(NamedTuple):
     priority: int
     version: int
     delay: float
+    in_state: float
+    age: float
 
 
 class NewId(NamedTuple):
@@ -58,6 +61,10 @@ class LockedJob:
     version: int
     delay: float
     """Seconds until its first tasks may run."""
+    in_state: float = 0.0
+    """Seconds since its status changed."""
+    age: float = 0.0
+    """Seconds since its creation."""
 
     @property
     def declared(self) -> Declared:
@@ -106,6 +113,8 @@ async def lock_jobs(transaction: Transaction, catalogue: Catalogue, job_ids: Ite
             row.priority,
             row.version,
             row.delay,
+            row.in_state,
+            row.age,
         )
         for row in rows
     ]
@@ -115,3 +124,12 @@ async def move_jobs(transaction: Transaction, moves: Sequence[JobMove]) -> None:
     """Change the status of locked jobs; each change is guarded by the status it starts from."""
     if moves:
         await transaction.run(MOVE_JOBS, Batch(MOVE_COLUMNS, [move.row() for move in moves]))
+        note_moves(transaction, [(move.job, move.status) for move in moves])
+
+
+def note_moves(transaction: Transaction, moves: Iterable[tuple[LockedJob, JobStatus]]) -> None:
+    """Note the transitions of locked jobs, and which of them end."""
+    for job, target in moves:
+        transaction.note(Transition("job", str(job.status), target, seconds=job.in_state))
+        if target in INACTIVE_JOBS:
+            transaction.note(JobEnded(target, job.age))

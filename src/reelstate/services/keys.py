@@ -50,6 +50,7 @@ class Scope(StrEnum):
     READ = "jobs:read"
     WRITE = "jobs:write"
     WORKER = "worker"
+    METRICS = "metrics"
     ADMIN = "admin"
 
 

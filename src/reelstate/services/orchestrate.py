@@ -10,6 +10,7 @@ sees both. Locks are taken in the order tasks, stages, jobs everywhere.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from reelstate.services.isolation import Isolation, JobId, finder
 from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
 from reelstate.services.stages import BrokenFanOut, OpeningStage, merge_openings, open_stages
 from reelstate.stores.store import Batch, NoRow, Statement, Store, Transaction
+from reelstate.telemetry.facts import Transition
 
 RECENT = 3600.0
 """Seconds for which ready tasks of a stopped job are still looked for."""
@@ -37,6 +39,7 @@ OpenedStages = dict[int, tuple[bool, Counters]]
 class _DueTask(NamedTuple):
     status: str
     job_id: int
+    origin: str
 
 
 class _StageCounters(NamedTuple):
@@ -117,7 +120,14 @@ async def orchestrate(
 
     async def make_ready(only: Sequence[int] | None, without: Sequence[int]) -> list[int]:
         jobs = {"only": None if only is None else list(only), "without": list(without)}
-        moved = await store.write(lambda transaction: transaction.run(MAKE_READY, limit=limit, **jobs))
+
+        async def flow(transaction: Transaction) -> list[_DueTask]:
+            due = await transaction.run(MAKE_READY, limit=limit, **jobs)
+            for (origin, status), count in Counter((row.origin, row.status) for row in due).items():
+                transaction.note(Transition("task", origin, status, count))
+            return due
+
+        moved = await store.write(flow)
         return [row.job_id for row in moved if row.status == TaskStatus.READY]
 
     async def find_stuck(transaction: Transaction) -> list[int]:

@@ -5,16 +5,18 @@ A worker counts as dead only when its process was looked for on its own machine 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from reelstate.core.machine import Actor, TaskStatus
+from reelstate.core.machine import Actor, TaskStatus, WorkerStatus
 from reelstate.core.model import Json, Reclaimed, TaskKey
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.fail import FinalError, apply_final_errors
 from reelstate.services.isolation import Isolation, JobId, finder
 from reelstate.stores.store import NoRow, Statement, Store, Transaction
+from reelstate.telemetry.facts import ANY_STATE, LeasesReclaimed, Transition
 
 
 class _ReclaimedTask(NamedTuple):
@@ -24,6 +26,7 @@ class _ReclaimedTask(NamedTuple):
     status: str
     poison: bool
     error: Json
+    cause: str
 
 
 class _WorkerId(NamedTuple):
@@ -94,6 +97,8 @@ async def _apply(
         if row.status == TaskStatus.ERROR
     ]
     wakeups = await apply_final_errors(transaction, catalogue, final, actor=Actor.KEEPER)
+    for (cause, status), count in Counter((row.cause, row.status) for row in moved).items():
+        transaction.note(LeasesReclaimed(cause, status, count))
     statuses = [row.status for row in moved]
     reclaimed = Reclaimed(
         ready=statuses.count(TaskStatus.READY),
@@ -108,6 +113,8 @@ async def reclaim_workers(store: Store, *, stale_after: float = 45.0) -> list[in
     """Mark workers offline that have sent no heartbeat for `stale_after` seconds; their leases still have to expire."""
 
     async def flow(transaction: Transaction) -> list[int]:
-        return [row.id for row in await transaction.run(END_SILENT_WORKERS, stale=stale_after)]
+        silent = await transaction.run(END_SILENT_WORKERS, stale=stale_after)
+        transaction.note(Transition("worker", ANY_STATE, WorkerStatus.OFFLINE, len(silent)))
+        return [row.id for row in silent]
 
     return await store.write(flow)

@@ -8,6 +8,7 @@ from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import Release, TaskKey, Verdict
 from reelstate.services.verdict import LEASE_COLUMNS, LeaseKey, LeaseRow, lease_keys, verdicts
 from reelstate.stores.store import Batch, Statement, Store, Transaction
+from reelstate.telemetry.facts import Transition
 
 RELEASE = Statement("release", LeaseRow)
 
@@ -31,4 +32,5 @@ async def release_leases(
         return set()
     batch = Batch(LEASE_COLUMNS, [(*key, token) for key, token in leases])
     rows = await transaction.run(RELEASE, batch, actor=actor, reason=reason)
+    transaction.note(Transition("task", TaskStatus.RUNNING, TaskStatus.READY, len(rows)))
     return {(TaskKey(row.job_id, row.stage, row.part), row.token) for row in rows}

@@ -24,6 +24,7 @@ from reelstate.services.jobs import NEW_IDS, NOW, NewId
 from reelstate.services.orchestrate import advance
 from reelstate.services.stages import BrokenFanOut, OpeningStage, open_stages
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Store, Transaction
+from reelstate.telemetry.facts import JobCreated, emit, listening
 
 USER_LIMIT = 255
 MAX_DELAY = 10 * 365 * 86_400.0
@@ -153,6 +154,10 @@ async def submit(
             case _:
                 created = await _submit_many(store, catalogue, extension, requests)
         refresh = True
+    if listening():
+        for submission, answer in zip(submissions, created, strict=True):
+            if answer.verdict is Verdict.OK:
+                emit(JobCreated(submission.pipeline))
     return created
 
 

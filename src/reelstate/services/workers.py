@@ -15,6 +15,7 @@ from reelstate.services.jobs import NEW_IDS
 from reelstate.services.observe import observe_instances
 from reelstate.services.release import release_leases
 from reelstate.stores.store import Batch, NoRow, Statement, Store, Transaction
+from reelstate.telemetry.facts import ANY_STATE, Transition
 
 KINDS = ("local", "remote")
 MAX_SLOTS = 100_000
@@ -132,6 +133,7 @@ async def register(store: Store, registration: Registration, limits: DocumentLim
             await transaction.run(WORKERS_LOCK, name=registration.name)
         if not await transaction.run(WORKERS_REGISTER, id=worker_id, **parameters):
             await _refuse(transaction, registration)
+        transaction.note(Transition("worker", "", WorkerStatus.ACTIVE))
         return worker_id
 
     return await store.write(flow)
@@ -192,6 +194,7 @@ async def enable(store: Store, name: str, *, actor: str, reason: str | None = No
     async def flow(transaction: Transaction) -> list[int]:
         parameters = {"worker_id": None, "name": name, "actor": actor, "reason": reason}
         rows = await transaction.run(WORKERS_MOVE, status=WorkerStatus.ACTIVE, origins=origins, **parameters)
+        transaction.note(Transition("worker", WorkerStatus.DRAINING, WorkerStatus.ACTIVE, len(rows)))
         await _set_enabled(transaction, name, enabled=True, actor=actor, reason=reason)
         return [row.id for row in rows]
 
@@ -258,6 +261,7 @@ async def _move(
     async def flow(transaction: Transaction) -> list[int]:
         parameters = {"worker_id": worker_id, "name": name, "actor": actor, "reason": reason}
         rows = await transaction.run(WORKERS_MOVE, status=target, origins=origins, **parameters)
+        transaction.note(Transition("worker", ANY_STATE, target, len(rows)))
         return [row.id for row in rows]
 
     return await store.write(flow)

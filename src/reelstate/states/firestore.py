@@ -124,8 +124,7 @@ class FirestoreStore:
         Without a listener the state of one key is read by its name: two documents.
         """
         known = job_id in self._logs
-        self.figures.cache_hits += known
-        self.figures.cache_misses += not known
+        self.figures.read(hit=known)
         if key is not None and not known:
             return await self._read_one(job_id, key)
         job = await self.find_job(job_id)

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from reelstate.core.state import JobStates, State, StateJob, StateKey, StateWrite
 from reelstate.feed.feed import Feed, Marks
+from reelstate.telemetry.facts import CacheRead, StateWritten, emit
 
 STATE_MARKS: Final[Marks[State]] = Marks(
     at=lambda state: state.timestamp, version=lambda state: ((state.generation, state.key), state.version)
@@ -33,20 +34,27 @@ class StoreFigures:
         reads = self.cache_hits + self.cache_misses
         return self.cache_hits / reads if reads else None
 
+    def read(self, *, hit: bool) -> None:
+        """Count one read through a cache."""
+        self.cache_hits += hit
+        self.cache_misses += not hit
+        emit(CacheRead("states", hit))
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Count one write, its duration and its failure."""
         began = time.monotonic()
+        failed = True
         try:
             yield
-        except BaseException:
-            self.write_errors += 1
-            raise
+            failed = False
         finally:
+            self.write_errors += failed
             seconds = time.monotonic() - began
             self.writes += 1
             self.write_seconds += seconds
             self.slowest_write = max(self.slowest_write, seconds)
+            emit(StateWritten(seconds, failed=failed))
 
 
 class StateStore(Protocol):

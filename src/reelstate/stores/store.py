@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from reelstate.core.document import UNREADABLE
+from reelstate.telemetry.facts import Fact
 
 if TYPE_CHECKING:
     from reelstate.stores.archive import Archive
@@ -66,6 +67,7 @@ DOCUMENTS = frozenset(
         "argv",
         "capabilities",
         "checkpoint",
+        "completed",
         "data",
         "degraded",
         "error",
@@ -139,6 +141,21 @@ class Transaction(Protocol):
         """Run one statement and return its rows as records. The store adds the parameter `now`."""
         ...
 
+    def note(self, fact: Fact) -> None:
+        """Emit a fact once the transaction has committed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFigures:
+    """The connections of a store, for metrics."""
+
+    size: int
+    waiting: int
+    """Calls that wait for a connection."""
+    errors: int
+    """Calls that got no connection in time, and connections that failed or were lost."""
+
 
 Clock = Callable[[], datetime]
 """Returns the present time in tests; without it a store uses the clock of the database."""
@@ -159,6 +176,10 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+    def pool(self) -> PoolFigures:
+        """Return the figures of its connections."""
+        ...
 
     async def migrate(self) -> list[str]:
         """Apply pending migrations under a lock and install the guards; return the names of what was applied."""

@@ -24,6 +24,7 @@ from reelstate.core.errors import InvalidRequest, TooLarge
 from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, TaskKey, TaskState
 from reelstate.core.outcome import Fail, RunOutcome, completion, outcome_of
 from reelstate.core.step import normalise_step
+from reelstate.telemetry.logs import LogSetup, job_log, log_fields, set_up
 from reelstate.worker.process import LOADING_VARIABLE
 from reelstate.worker.run import MAX_PIPE_MESSAGE, BlockingRun, Results, Run
 
@@ -99,7 +100,11 @@ def main() -> None:
     task = ClaimedTask(key=key, **order["task"])
     reporter = PipeReporter(outgoing)
     threading.Thread(target=reporter.read_answers, args=[incoming], daemon=True).start()
-    _send_outcome(_attempt(task, order["handler"], reporter), reporter)
+    if order["logging"] is not None:
+        set_up(LogSetup(**order["logging"]))
+    with log_fields(**order["log_fields"]), job_log(reporter.log):
+        outcome = _attempt(task, order["handler"], reporter)
+    _send_outcome(outcome, reporter)
     sys.stderr.flush()
     os.killpg(0, signal.SIGKILL)  # kills what the handler has left running, too
 

@@ -166,6 +166,7 @@ class Heartbeat:
                     raise
                 await asyncio.sleep(RETRY_DELAY)
             else:
+                logger.debug("heartbeat sent tasks=%d", len(items))
                 self._reported_stuck = stuck
                 return sent_at, report
 

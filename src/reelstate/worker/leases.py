@@ -81,7 +81,20 @@ class HeldTask:
     @property
     def log_fields(self) -> str:
         """The fields that name this run in a log line."""
-        return log_fields(self.lease, self.task.stage_name)
+        return lease_fields(self.lease, self.task.stage_name)
+
+    @property
+    def ids(self) -> dict[str, Any]:
+        """The ids of this run, for everything that is logged in it."""
+        key, token = self.lease
+        task = self.task
+        return {
+            "job": key.job_id,
+            "stage": task.stage_name,
+            "part": key.part,
+            "token": token,
+            "attempt": task.attempt,
+        }
 
     @property
     def expires_at(self) -> float:
@@ -151,7 +164,7 @@ class HeldTask:
         fail_futures(self.take_report().waiting, Stopped(self.stop or Stop.LOST))
 
 
-def log_fields(lease: Lease, stage: str | None = None) -> str:
+def lease_fields(lease: Lease, stage: str | None = None) -> str:
     """Return the fields that name a run in a log line; without the stage's name its number is shown."""
     key, token = lease
     return f"job={key.job_id} stage={stage or key.stage} part={key.part} token={token}"

@@ -25,12 +25,14 @@ from reelstate.connections.timeouts import LogThrottle
 from reelstate.core.document import LIMITS, DocumentLimits
 from reelstate.core.errors import ReelstateError, StoreError, WorkerRefused, WorkerUnknown
 from reelstate.core.machine import Actor, WorkerStatus
-from reelstate.core.model import ClaimedTask, Failure, Release, TaskKey, Verdict
+from reelstate.core.model import ClaimedTask, Completion, Failure, Release, TaskKey, Verdict
 from reelstate.core.outcome import RunOutcome, timeout_failure
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.pipelines.declaration import Pipeline, StageHandler
+from reelstate.telemetry.facts import AttemptEnded, emit
+from reelstate.telemetry.logs import job_log, log_fields
 from reelstate.worker.heartbeat import Heartbeat, HeartbeatAnswer
-from reelstate.worker.leases import HeldTask, Lease, Stop, log_fields
+from reelstate.worker.leases import HeldTask, Lease, Stop, lease_fields
 from reelstate.worker.link import Connect, Link
 from reelstate.worker.outbox import Outbox
 from reelstate.worker.pace import Pace
@@ -111,6 +113,16 @@ class WorkerLoop:
     @property
     def running(self) -> int:
         return len(self._running)
+
+    @property
+    def load(self) -> float:
+        """The share of its slots that are in use."""
+        return (len(self._running) + len(self._stuck)) / self.settings.concurrency
+
+    @property
+    def unsent(self) -> int:
+        """The outcomes that wait for the store."""
+        return len(self._outbox)
 
     def stop(self) -> None:
         """Claim nothing more and let running tasks finish within the grace. A second call releases them at once."""
@@ -256,6 +268,7 @@ class WorkerLoop:
             self._should_claim = True
             await asyncio.sleep(self.settings.retry_delay * random.uniform(0.5, 1.0))
         else:
+            logger.debug("tasks claimed count=%d limit=%d", len(claim.tasks), limit)
             self._should_claim |= len(claim.tasks) == limit
             self._schedule_yield(isolated_waiting=claim.isolated_waiting)
             await self._accept(claim.tasks)
@@ -299,17 +312,37 @@ class WorkerLoop:
 
     async def _run_task(self, held: HeldTask) -> None:
         """Run one attempt, from its start to the outbox."""
-        handler = self._handlers[held.task.pipeline].get(held.task.stage_name)
-        outcome = await self._attempt(held, handler) if handler and held.stop is None else None
-        if held in self._running:
-            self._running.discard(held)
-            self._finish(held, outcome)
+        with log_fields(**held.ids, worker=self.name):
+            await self._run_once(held)
         if held in self._stuck:
             self._stuck.discard(held)
             self._log_stuck(logging.WARNING, "stuck handler ended", held)
         self._start_queued()
         self._publish_busy()
         self._wake.set()
+
+    async def _run_once(self, held: HeldTask) -> None:
+        handler = self._handlers[held.task.pipeline].get(held.task.stage_name)
+        began = time.perf_counter()
+        self._log_task("task started", held)
+        outcome = await self._attempt(held, handler) if handler and held.stop is None else None
+        if isinstance(outcome, Completion):
+            self._log_task("task completed", held, f" seconds={time.perf_counter() - began:.3f}")
+        if held in self._running:
+            self._running.discard(held)
+            self._finish(held, outcome)
+        emit(
+            AttemptEnded(
+                held.task.pipeline, held.task.stage_name, _outcome_name(held, outcome), time.perf_counter() - began
+            )
+        )
+
+    def _log_task(self, event: str, held: HeldTask, more: str = "") -> None:
+        level = logging.getLevelNamesMapping()[self.settings.log_tasks.upper()]
+        if logger.isEnabledFor(level):
+            task = held.task
+            attempts = f"attempt={task.attempt}/{task.max_attempts}"
+            logger.log(level, "%s pipeline=%s %s %s%s", event, task.pipeline, held.log_fields, attempts, more)
 
     def _finish(self, held: HeldTask, outcome: RunOutcome | None) -> None:
         """Put the outcome of a run into the outbox. A stopped run has none, unless it timed out."""
@@ -339,7 +372,8 @@ class WorkerLoop:
         if seconds is not None:  # by this machine's clock; the keeper reclaims what this misses
             limit = asyncio.get_running_loop().call_later(seconds, self._stop_task, held, Stop.TIMED_OUT)
         try:
-            outcome = await attempt(held, handler, reporter, kill_after=self.settings.kill_after)
+            with job_log(reporter.log):
+                outcome = await attempt(held, handler, reporter, kill_after=self.settings.kill_after)
         finally:
             if limit is not None:
                 limit.cancel()
@@ -360,7 +394,7 @@ class WorkerLoop:
         held = self._ledger.get(lease)
         if verdict not in {Verdict.OK, Verdict.REPEATED}:
             level = logging.INFO if verdict is Verdict.CANCELLED else logging.WARNING
-            logger.log(level, "result refused %s verdict=%s", held.log_fields if held else log_fields(lease), verdict)
+            logger.log(level, "result refused %s verdict=%s", held.log_fields if held else lease_fields(lease), verdict)
         if held is not None:
             self._drop(held)
 
@@ -517,11 +551,25 @@ class WorkerLoop:
         return self.id
 
 
+def _will_retry(task: ClaimedTask, failure: Failure) -> bool:
+    return failure.retryable and task.attempt < task.max_attempts
+
+
+def _outcome_name(held: HeldTask, outcome: RunOutcome | None) -> str:
+    """Return how an attempt ended, in one word."""
+    match outcome:
+        case Completion(skipped=skipped):
+            return "skipped" if skipped else "completed"
+        case Failure():
+            return "retried" if _will_retry(held.task, outcome) else "failed"
+    return (held.stop or Stop.LOST).name.lower()
+
+
 def _log_failure(held: HeldTask, failure: Failure) -> None:
     task = held.task
     error = failure.error if isinstance(failure.error, dict) else {"message": failure.error}
     text = ": ".join(str(error[name]) for name in ("type", "message") if name in error)
-    retry = failure.retryable and task.attempt < task.max_attempts
+    retry = _will_retry(task, failure)
     attempts = f"attempt={task.attempt}/{task.max_attempts} retry={'yes' if retry else 'no'}"
     logger.warning("task failed pipeline=%s %s %s error=%s", task.pipeline, held.log_fields, attempts, text)
     if "trace" in error:

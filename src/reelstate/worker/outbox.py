@@ -11,7 +11,7 @@ from reelstate.connections.timeouts import LogThrottle
 from reelstate.core.errors import CorruptState, GuardRefused, InvalidRequest, ReelstateError, StoreError
 from reelstate.core.model import Completion, Failure, Verdict
 from reelstate.core.outcome import RunOutcome
-from reelstate.worker.leases import log_fields
+from reelstate.worker.leases import lease_fields
 from reelstate.worker.link import Link
 
 logger = logging.getLogger("reelstate.worker")
@@ -95,5 +95,5 @@ class Outbox:
             failure = Failure(key=item.key, token=item.token, error=described, retryable=False)
             await self._send([failure], self._link.fail)
         else:
-            logger.error("result refused by the store %s error=%s", log_fields((item.key, item.token)), error)
+            logger.error("result refused by the store %s error=%s", lease_fields((item.key, item.token)), error)
             self._on_delivered(item, Verdict.LOST)

@@ -21,6 +21,7 @@ from typing import Any
 from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Step, TaskState
 from reelstate.core.outcome import RunOutcome, describe_error, failure, mask_passwords
 from reelstate.pipelines.declaration import Handler
+from reelstate.telemetry.logs import current_fields, setup_document
 from reelstate.worker.run import MAX_PIPE_MESSAGE, Reporter
 
 LOADING_VARIABLE = "REEL_CHILD"
@@ -48,6 +49,8 @@ async def run_in_process(task: ClaimedTask, call: Handler, reporter: Reporter, *
             {
                 "handler": _locate(call),
                 "path": sys.path,
+                "logging": setup_document(),
+                "log_fields": current_fields(),
                 "task": dataclasses.asdict(dataclasses.replace(task, permit=None)),
             },
         )

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import ctypes
 import threading
+from contextvars import copy_context
 from typing import Any
 
 from reelstate.core.outcome import RunOutcome, Stopped, completion, outcome_of
@@ -63,7 +64,7 @@ async def _run_in_thread(call: Handler, run: BlockingRun) -> Any:
         with contextlib.suppress(RuntimeError):  # the loop was closed before the thread ended
             loop.call_soon_threadsafe(deliver, returned)
 
-    thread = threading.Thread(target=body, name=f"reelstate {run.key}", daemon=True)
+    thread = threading.Thread(target=copy_context().run, args=[body], name=f"reelstate {run.key}", daemon=True)
     thread.start()
     try:
         result, raised = await asyncio.shield(finished)

@@ -35,6 +35,8 @@ class WorkerSettings:
     """How long no task of a pipeline is claimed after one of a stage that this code does not have."""
     isolated_task_wait: tuple[float, float] = (5.0, 15.0)
     """Least and most time that an isolated task waits before this worker stops claiming other tasks."""
+    log_tasks: str = "info"
+    """The level at which the start and the completion of each task are logged."""
     shutdown_timeout: float = 10.0
     """How long a stopping worker waits for the store to accept its last reports."""
 
@@ -64,6 +66,7 @@ def worker_settings(settings: Settings) -> WorkerSettings:
         grace=settings.worker_grace,
         kill_after=settings.worker_kill_after,
         gpu_grace=settings.gpu_grace,
+        log_tasks=settings.log_tasks,
     )
 
 

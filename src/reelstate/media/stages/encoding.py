@@ -25,6 +25,7 @@ from reelstate.media.results import Score
 from reelstate.media.sandbox.limits import ProcessLimits
 from reelstate.media.stages.stage import ENCODED_PERCENT, STALL
 from reelstate.media.tools import MediaTools, report_waiting
+from reelstate.telemetry.facts import Encoded, emit
 from reelstate.worker.run import Run
 
 MIN_SPEED: Final = Fraction(1, 50)
@@ -108,6 +109,8 @@ class Encoding:
             limits=ProcessLimits(timeout=encode_timeout(self._chunk.frames / self._plan.grid.rate), stall=STALL),
         )  # fmt: skip
         self._errors += finished.errors
+        for name in names:
+            emit(Encoded(name, float(self._chunk.frames / self._plan.grid.rate), finished.seconds))
         return {name: await asyncio.to_thread(self.parse, Path(path)) for name, path in outputs.items()}
 
     async def damage(self, source: Path) -> Damage:

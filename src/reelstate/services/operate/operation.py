@@ -23,7 +23,7 @@ from reelstate.core.errors import (
 from reelstate.core.machine import FINISHED_JOBS, JOB, JobStatus
 from reelstate.core.model import Verdict
 from reelstate.services.catalogue import Catalogue, unreadable
-from reelstate.services.jobs import LockedJob, lock_jobs
+from reelstate.services.jobs import LockedJob, lock_jobs, note_moves
 from reelstate.stores.store import Batch, Statement, Store, Transaction
 
 REASON_LIMIT = 1000
@@ -160,6 +160,7 @@ async def move(transaction: Transaction, jobs: Sequence[LockedJob], target: JobS
         actor=operation.actor,
         reason=operation.reason,
     )
+    note_moves(transaction, [(job, target) for job in jobs])
 
 
 def _mark_repeated(outcomes: list[Operated]) -> list[Operated]:

@@ -39,7 +39,8 @@ from reelstate.stores.postgres.faults import (
     is_wrong_address,
     translate_errors,
 )
-from reelstate.stores.store import TOO_DEEP, Batch, Clock, Flow, Row, RowType, Statement
+from reelstate.stores.store import TOO_DEEP, Batch, Clock, Flow, PoolFigures, Row, RowType, Statement
+from reelstate.telemetry.facts import Fact, emit_all
 
 Result = TypeVar("Result")
 Connection = WatchedConnection
@@ -79,6 +80,8 @@ HOT = frozenset(
 MIGRATION_LOCK = 0x5245454C53544154
 OPEN_TIMEOUT = 10.0
 """Seconds that opening waits for an unreachable server, unless `arrival` is given."""
+POOL_ERRORS = ("requests_errors", "connections_errors", "connections_lost", "returns_bad")
+"""The figures of the pool that count failures."""
 POOL_RETRY_SECONDS = 2.0
 """After which the growing delays of the pool start again, so that it reconnects soon after the server is back."""
 
@@ -100,6 +103,10 @@ class PostgresTransaction:
         self._clock = clock
         self._checked = checked
         self._prepare = prepare
+        self.facts: list[Fact] = []
+
+    def note(self, fact: Fact) -> None:
+        self.facts.append(fact)
 
     async def run(
         self, statement: Statement[RowType], batch: Batch | None = None, /, **parameters: Any
@@ -188,6 +195,11 @@ class PostgresStore:
     async def close(self) -> None:
         await self._pool.close()
 
+    def pool(self) -> PoolFigures:
+        stats = self._pool.get_stats()
+        errors = sum(stats.get(name, 0) for name in POOL_ERRORS)
+        return PoolFigures(stats.get("pool_size", 0), stats.get("requests_waiting", 0), errors)
+
     async def migrate(self) -> list[str]:
         """Apply pending migrations, one process at a time, and install the guards if they differ."""
         async with await self._open_connection() as connection:
@@ -244,7 +256,10 @@ class PostgresStore:
             if sent:
                 return await self._transact(connection, again or flow)
             sent = True
-            return await flow(self._transaction(connection, prepare=self._prepare))
+            transaction = self._transaction(connection, prepare=self._prepare)
+            result = await flow(transaction)
+            emit_all(transaction.facts)
+            return result
 
         return await self.run_with_retries(attempt)
 
@@ -272,6 +287,7 @@ class PostgresStore:
         except UNREACHABLE as error:
             if not await self._is_committed(transaction_id, written_until, error):
                 raise
+        emit_all(transaction.facts)
         return result
 
     async def _is_committed(self, transaction_id: str, written_until: datetime, cause: BaseException) -> bool:

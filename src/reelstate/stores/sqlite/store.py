@@ -15,7 +15,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +28,8 @@ from reelstate.stores.sqlite.address import database_path, require_usable_path
 from reelstate.stores.sqlite.archive import SqliteArchive
 from reelstate.stores.sqlite.faults import is_busy, translate
 from reelstate.stores.sqlite.statement import ResultShape, SqliteStatement, bind, split
-from reelstate.stores.store import Batch, Clock, Flow, RowType, Statement, Transaction
+from reelstate.stores.store import Batch, Clock, Flow, PoolFigures, RowType, Statement, Transaction
+from reelstate.telemetry.facts import Fact, emit_all
 
 Result = TypeVar("Result")
 Setting = int | str
@@ -56,6 +57,10 @@ class SQLiteTransaction:
     _statements: Mapping[str, SqliteStatement]
     _shapes: dict[str, ResultShape]
     _clock: Clock | None
+    facts: list[Fact] = field(default_factory=list)
+
+    def note(self, fact: Fact) -> None:
+        self.facts.append(fact)
 
     async def run(
         self, statement: Statement[RowType], batch: Batch | None = None, /, **parameters: Any
@@ -122,6 +127,9 @@ class SQLiteStore:
             self._closed = True
             self._thread.shutdown()
 
+    def pool(self) -> PoolFigures:
+        return PoolFigures(1, self._thread._work_queue.qsize(), 0)  # noqa: SLF001 - an executor has no other name for it
+
     async def migrate(self) -> list[str]:
         """Apply pending migrations, one process at a time, and install the guards if they differ."""
         return await self._run_in_thread(self._migrate)
@@ -183,7 +191,9 @@ class SQLiteStore:
         """Run a flow in one transaction, on the store's connection or another."""
         used = connection or self._connection or self._require_open()
         transaction = SQLiteTransaction(used, self._statements, self._shapes, self._clock)
-        return _commit(used, begin, partial(_run_flow, flow, transaction))
+        result = _commit(used, begin, partial(_run_flow, flow, transaction))
+        emit_all(transaction.facts)
+        return result
 
     def _require_open(self) -> sqlite3.Connection:
         if self._connection is None:

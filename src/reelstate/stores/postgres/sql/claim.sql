@@ -73,7 +73,8 @@ WITH clock AS MATERIALIZED (
     FROM clock CROSS JOIN fit
     WHERE t.ctid = ANY (ARRAY(SELECT task FROM first UNION ALL SELECT task FROM named))
     RETURNING t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
-              t.checkpoint, t.version, t.sole AND t.token = 1 AS begins
+              t.checkpoint, t.version, t.sole AND t.token = 1 AS begins,
+              extract(epoch FROM clock.now - t.ready_at)::float8 AS waited
 ), begun AS (
     UPDATE reelstate.jobs j
     SET status = j.phase, started_at = coalesce(j.started_at, clock.now), version = j.version + 1, actor = 'worker',
@@ -112,15 +113,19 @@ WITH clock AS MATERIALIZED (
     FROM resumed CROSS JOIN clock
 )
 SELECT t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
-       t.checkpoint, t.pipeline_id, t.spec, t.job_status, clock.now AS at, EXISTS (SELECT FROM fit) AS fit
+       t.checkpoint, t.pipeline_id, t.spec, t.job_status, clock.now AS at, EXISTS (SELECT FROM fit) AS fit, t.waited,
+       t.begun
 FROM clock
 LEFT JOIN (
     SELECT job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint, pipeline_id,
-           spec, job_status
+           spec, job_status, waited, job_status AS begun
     FROM begun
     UNION ALL
     SELECT o.job_id, o.stage, o.part, o.token, o.attempt, o.max_attempts, o.lost, o.lease, o.priority, o.input,
-           o.checkpoint, j.pipeline_id, CASE WHEN o.number = 1 THEN j.spec END, j.status
+           o.checkpoint, j.pipeline_id, CASE WHEN o.number = 1 THEN j.spec END, j.status, o.waited, j.begun
     FROM others o
-    LEFT JOIN (SELECT id, pipeline_id, spec, status FROM resumed UNION ALL SELECT * FROM active) j ON j.id = o.job_id
+    LEFT JOIN (
+        SELECT id, pipeline_id, spec, status, status AS begun FROM resumed
+        UNION ALL SELECT id, pipeline_id, spec, status, NULL FROM active
+    ) j ON j.id = o.job_id
 ) t ON true

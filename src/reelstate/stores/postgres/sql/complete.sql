@@ -3,7 +3,7 @@
 -- The totals of the workers change in the same statement, each once and in the order of their ids; so do the counters of
 -- stages and, where a sole task has ended, the job: one event records both.
 -- Returns the accepted tasks, but none where all of the input is accepted; the stages that have closed; and one row for
--- all: how many tasks were accepted, and how many jobs completed. A job that could not be completed here is in `left`:
+-- all: how many tasks were accepted, and the jobs that completed. A job that could not be completed here is in `left`:
 -- it is not active, or pending again.
 WITH clock AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now, set_config('reelstate.recorded', 'on', true) AS recorded
@@ -36,7 +36,9 @@ WITH clock AS MATERIALIZED (
         actor = 'orchestrator', reason = NULL, changed_at = clock.now
     FROM moved CROSS JOIN clock
     WHERE moved.sole AND j.id = moved.job_id AND j.status = j.phase
-    RETURNING moved.*, j.version AS job_version, j.phase
+    RETURNING moved.*, j.version AS job_version, j.phase,
+              extract(epoch FROM clock.now - coalesce(j.started_at, j.created_at))::float8 AS in_state,
+              extract(epoch FROM clock.now - j.created_at)::float8 AS age
 ), alone AS MATERIALIZED (
     SELECT * FROM moved
     WHERE NOT sole
@@ -55,12 +57,13 @@ WITH clock AS MATERIALIZED (
 )
 SELECT 'all' AS kind, NULL::bigint AS job_id, NULL::smallint AS stage, NULL::integer AS part, NULL::bigint AS token,
        (SELECT count(*) FROM moved) AS total, (SELECT count(*) FROM completed) AS done, NULL::integer AS skipped,
-       NULL::integer AS failed, NULL::boolean AS sole
+       NULL::integer AS failed, NULL::boolean AS sole,
+       (SELECT json_agg(json_build_array(phase, in_state, age)) FROM completed) AS completed
 UNION ALL
-SELECT 'stage', job_id, stage, NULL, NULL, total, done, skipped, failed, sole FROM counted
+SELECT 'stage', job_id, stage, NULL, NULL, total, done, skipped, failed, sole, NULL FROM counted
 WHERE done + skipped + failed = total
 UNION ALL
-SELECT 'left', job_id, stage, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM alone WHERE sole
+SELECT 'left', job_id, stage, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM alone WHERE sole
 UNION ALL
-SELECT 'task', job_id, stage, part, token, NULL, NULL, NULL, NULL, NULL FROM moved
+SELECT 'task', job_id, stage, part, token, NULL, NULL, NULL, NULL, NULL, NULL FROM moved
 WHERE (SELECT count(*) FROM moved) < cardinality(%(job_id)s::bigint[])

@@ -3,7 +3,7 @@
 WITH clock AS (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now
 ), due AS MATERIALIZED (
-    SELECT t.job_id, t.stage, t.part
+    SELECT t.job_id, t.stage, t.part, t.status AS origin
     FROM reelstate.tasks t
     WHERE t.run_after IS NOT NULL AND t.status IN ('new', 'error') AND t.run_after <= (SELECT now FROM clock)
       AND (%(only)s::bigint[] IS NULL OR t.job_id = ANY (%(only)s::bigint[])) AND t.job_id <> ALL (%(without)s::bigint[])
@@ -20,4 +20,4 @@ SET status = CASE WHEN parents.inactive THEN 'new' ELSE 'ready' END, run_after =
     actor = 'orchestrator', reason = NULL, changed_at = clock.now
 FROM due JOIN parents ON parents.id = due.job_id, clock
 WHERE t.job_id = due.job_id AND t.stage = due.stage AND t.part = due.part
-RETURNING t.status, t.job_id
+RETURNING t.status, t.job_id, due.origin

@@ -66,4 +66,4 @@ SET status = decided.status, worker_id = NULL, lease_expires_at = NULL,
     version = t.version + 1, actor = 'keeper', reason = decided.cause, changed_at = clock.now
 FROM decided, clock
 WHERE t.job_id = decided.job_id AND t.stage = decided.stage AND t.part = decided.part
-RETURNING t.job_id, t.stage, t.part, t.status, decided.poison, t.error
+RETURNING t.job_id, t.stage, t.part, t.status, decided.poison, t.error, decided.cause

@@ -73,4 +73,7 @@ SET status = 'running', worker_id = :worker_id, last_worker = :worker_id, token 
     version = version + 1, actor = 'worker', reason = NULL, changed_at = :now
 WHERE rowid IN (SELECT task FROM chosen)
 RETURNING job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint,
-          NULL AS pipeline_id, NULL AS spec, NULL AS job_status, :now AS at, 1 AS fit
+          NULL AS pipeline_id, NULL AS spec, NULL AS job_status, :now AS at, 1 AS fit,
+          :now - ready_at AS waited,
+          (SELECT j.phase FROM chosen AS c CROSS JOIN jobs AS j ON j.id = tasks.job_id
+           WHERE c.task = tasks.rowid AND c.with_job) AS begun

@@ -3,7 +3,7 @@
 -- The totals of the workers and the counters of stages change with the tasks and, where a sole task has ended, so does
 -- the job: one event records both.
 -- Returns the accepted tasks, but none where all of the input is accepted; the stages that have closed; and one row for
--- all: how many tasks were accepted, and how many jobs completed. A job that could not be completed here is in `left`:
+-- all: how many tasks were accepted, and the jobs that completed. A job that could not be completed here is in `left`:
 -- it is not active, or pending again.
 -- Differs from PostgreSQL: a CTE can't write, so these are several statements; a temporary table has the accepted tasks.
 {choose};
@@ -52,19 +52,22 @@ SET status = 'completed', finished_at = max(:now, coalesce(started_at, :now)), v
 WHERE id IN (SELECT t.job_id FROM chosen AS c CROSS JOIN tasks AS t ON t.rowid = c.task WHERE c.with_job);
 
 SELECT 'all' AS kind, NULL AS job_id, NULL AS stage, NULL AS part, NULL AS token, count(*) AS total,
-       coalesce(sum(with_job), 0) AS done, NULL AS skipped, NULL AS failed, NULL AS sole
+       coalesce(sum(with_job), 0) AS done, NULL AS skipped, NULL AS failed, NULL AS sole,
+       (SELECT json_group_array(json_array(j.phase, :now - coalesce(j.started_at, j.created_at), :now - j.created_at))
+        FROM chosen AS c CROSS JOIN tasks AS t ON t.rowid = c.task CROSS JOIN jobs AS j ON j.id = t.job_id
+        WHERE c.with_job) AS completed
 FROM chosen
 UNION ALL
-SELECT 'stage', s.job_id, s.stage, NULL, NULL, s.total, s.done, s.skipped, s.failed, s.sole
+SELECT 'stage', s.job_id, s.stage, NULL, NULL, s.total, s.done, s.skipped, s.failed, s.sole, NULL
 FROM (SELECT DISTINCT t.job_id, t.stage FROM chosen AS c CROSS JOIN tasks AS t ON t.rowid = c.task
       WHERE NOT t.sole) AS ended
 CROSS JOIN stages AS s ON s.job_id = ended.job_id AND s.stage = ended.stage
 WHERE s.done + s.skipped + s.failed = s.total
 UNION ALL
-SELECT 'left', t.job_id, t.stage, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT 'left', t.job_id, t.stage, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM chosen AS c CROSS JOIN tasks AS t ON t.rowid = c.task
 WHERE t.sole AND NOT c.with_job
 UNION ALL
-SELECT 'task', t.job_id, t.stage, t.part, t.token, NULL, NULL, NULL, NULL, NULL
+SELECT 'task', t.job_id, t.stage, t.part, t.token, NULL, NULL, NULL, NULL, NULL, NULL
 FROM chosen AS c CROSS JOIN tasks AS t ON t.rowid = c.task
 WHERE (SELECT count(*) FROM chosen) < json_array_length(:rows)

@@ -15,4 +15,4 @@ SET status = CASE WHEN due.inactive THEN 'new' ELSE 'ready' END, run_after = NUL
     actor = 'orchestrator', reason = NULL, changed_at = :now
 FROM due
 WHERE tasks.rowid = due.task
-RETURNING status, job_id
+RETURNING status, job_id, CASE WHEN attempt > 0 THEN 'error' ELSE 'new' END AS origin

@@ -53,4 +53,5 @@ FROM decided
 WHERE tasks.rowid = decided.task
 RETURNING job_id, stage, part, status,
           reason IN ('lease expired', 'worker died') AND alone
-            AND (lost_alone >= max_lost OR attempt >= max_attempts AND lost >= max_lost) AS poison, error
+            AND (lost_alone >= max_lost OR attempt >= max_attempts AND lost >= max_lost) AS poison, error,
+          reason AS cause
