@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reelstate.alerting import Alerting
 from reelstate.config import DEFAULTS, Settings
 from reelstate.connections.breaker import Circuit
 from reelstate.core.document import DocumentLimits
@@ -20,13 +21,15 @@ from reelstate.dispatch.dispatch import Dispatch
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.dispatch.signal import SignalDispatch
 from reelstate.engine import Engine
-from reelstate.keeper import Duty, Keeper
+from reelstate.keeper import PRUNE_EVERY, Duty, Keeper
 from reelstate.library.extension import LibraryExtension
 from reelstate.media import TRANSCODE
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.runtime.cancellation import cancel_and_wait
 from reelstate.services.doctor import check_at_open
 from reelstate.services.keys import Keys
+from reelstate.services.webhooks.address import AddressRules
+from reelstate.services.webhooks.event_types import event_types
 from reelstate.stores.sqlite.address import database_path, database_url
 from reelstate.stores.sqlite.store import SQLiteStore
 from reelstate.stores.store import Clock, Store
@@ -40,9 +43,12 @@ from reelstate.worker.settings import worker_settings
 
 if TYPE_CHECKING:
     from reelstate.remote.server import ServerClient
+    from reelstate.sender import Sender
 
 logger = logging.getLogger("reelstate")
 
+DELIVER_EVERY = 1.0
+"""Seconds between looks for due deliveries."""
 REMOTE_POLL = 5.0
 """Seconds between the polls of an idle remote worker; each is a request to the server."""
 BREAKER_STATES = (Circuit.CLOSED, Circuit.HALF_OPEN, Circuit.OPEN)
@@ -145,7 +151,13 @@ async def open_engine(
     chosen = settings or Settings(database_url=url)
     store = store_at(url, clock=clock, **{**_store_options(url, settings), **options})
     wakeups = dispatch_at(url, dispatch or chosen.dispatch, chosen)
-    engine = Engine(store, dispatch=wakeups, limits=limits or chosen.limits, extension=LibraryExtension())
+    engine = Engine(
+        store,
+        dispatch=wakeups,
+        limits=limits or chosen.limits,
+        extension=LibraryExtension(),
+        callbacks=AddressRules.parse(chosen.webhook_allow),
+    )
     try:
         if _migrates(url, chosen) if migrate is None else migrate:
             await store.migrate()
@@ -213,6 +225,7 @@ def keeper_for(engine: Engine, settings: Settings, *, library: bool = True) -> K
         from reelstate.library.duties import library_duties  # noqa: PLC0415 - not needed without videos
 
         duties += library_duties(engine, settings)
+    duties += webhook_duties(engine, settings)
     redis = getattr(engine.dispatch, "redis", None)
     if redis is None:
         return Keeper(engine, settings, duties)
@@ -220,6 +233,37 @@ def keeper_for(engine: Engine, settings: Settings, *, library: bool = True) -> K
 
     mirror = Duty("mirror", settings.redis_reconcile, engine.mirror)
     return Keeper(engine, settings, [*duties, mirror], lambda ttl: RedisLock(redis, "keeper", ttl=ttl))
+
+
+def sender_for(engine: Engine, settings: Settings) -> Sender:
+    """Return the sender of webhooks, callbacks and alerts."""
+    from reelstate.sender import Sender, SenderSettings  # noqa: PLC0415 - httpx is slow to load
+
+    terms = SenderSettings(
+        timeout=settings.webhook_timeout,
+        concurrency=settings.webhook_concurrency,
+        bound=settings.webhook_per_endpoint,
+        disable_after=settings.webhook_disable_after,
+        alert_url=settings.alert_url,
+        alert_format=settings.alert_format,
+        alert_timeout=settings.alert_timeout,
+    )
+    return Sender(engine.store, event_types(engine.extension), engine.callbacks, terms)
+
+
+def webhook_duties(engine: Engine, settings: Settings) -> list[Duty]:
+    """Return the duties of every keeper that deliver webhooks, and the one that deletes old deliveries."""
+    sender = sender_for(engine, settings)
+
+    async def prune() -> int:
+        return await sender.prune(older=settings.webhook_keep)
+
+    alerting = Alerting(engine, settings).duties() if settings.alert_url else []
+    return [
+        *alerting,
+        Duty("deliver", DELIVER_EVERY, sender.deliver, leader_only=False),
+        Duty("prune deliveries", PRUNE_EVERY, prune),
+    ]
 
 
 def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> WorkerLoop:

@@ -212,6 +212,50 @@ class Settings:
     )
     keep_versions: float = setting(7 * 86_400.0, "How long a superseded version of a video is kept.", minimum=0)
 
+    webhook_allow: str = setting(
+        "",
+        "Hosts, or host:port, that webhooks and callbacks may address although they are private or have no TLS,"
+        " separated by commas; public https:// hosts always may.",
+    )
+    webhook_timeout: float = setting(15.0, "How long an endpoint may take to answer a delivery.", minimum=0.1)
+    webhook_concurrency: int = setting(32, "Deliveries that a keeper sends at once.", minimum=1)
+    webhook_per_endpoint: int = setting(
+        4, "Deliveries that all keepers together send to one endpoint at once.", minimum=1
+    )
+    webhook_disable_after: float = setting(
+        5 * 86_400.0, "How long every attempt must fail before a webhook is disabled.", minimum=60
+    )
+    webhook_keep: float = setting(30 * 86_400.0, "How long deliveries and their attempts are kept.", minimum=60)
+
+    alert_url: str = setting(
+        "", "Address that alerts are sent to: an incoming webhook of Slack or Discord, or any URL.", secret=True
+    )
+    alert_format: str = setting(
+        "auto",
+        "Format of alerts: slack, discord, webhook (signed JSON), or auto (by the address).",
+        choices=("auto", "slack", "discord", "webhook"),
+    )
+    alert_secret: str = setting(
+        "", "Secret that signs alerts in the format webhook: whsec_ and base64 of 24 to 64 bytes.", secret=True
+    )
+    alert_events: str = setting(
+        "", "Alerts that are sent, separated by commas; when empty, all but worker_startup and worker_shutdown."
+    )
+    alert_cooldown: float = setting(
+        300.0, "How long alerts of one type and subject are collected after one was sent.", minimum=0
+    )
+    alert_timeout: float = setting(10.0, "How long the receiver of an alert may take to answer.", minimum=0.1)
+    alert_failures: int = setting(
+        3, "Failed jobs of one video or pipeline within the window that are a pattern.", minimum=1
+    )
+    alert_window: float = setting(3600.0, "Length of this window.", minimum=1)
+    alert_queue_age: float = setting(
+        900.0, "Age of the oldest ready task of a pipeline that counts as stuck; 0 for never.", minimum=0
+    )
+    alert_disk_free: float = setting(
+        5.0, "Percent of free space of a disk below which an alert is sent; 0 for never.", minimum=0
+    )
+
     serve_host: str = setting("127.0.0.1", "Address that the HTTP server listens on.")
     serve_port: int = setting(8700, "Port that the HTTP server listens on; 0 for a free one.", minimum=0)
     serve_grace: float = setting(10.0, "How long a stopping server lets requests finish.", minimum=0)

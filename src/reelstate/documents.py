@@ -22,6 +22,7 @@ from reelstate.core.model import (
 )
 from reelstate.core.outcome import mask_passwords
 from reelstate.core.state import State
+from reelstate.core.webhook import Delivery, Webhook
 from reelstate.media.sources.address import redact_source
 from reelstate.services.feed import FeedItem
 from reelstate.services.keys import Key
@@ -170,6 +171,16 @@ def pipeline_document(version: PipelineVersion) -> Document:
 def key_document(key: Key) -> Document:
     """Return an API key without its secret."""
     return fields_document(key)
+
+
+def webhook_document(webhook: Webhook) -> Document:
+    """Return a webhook without its secret."""
+    return {**fields_document(webhook), "events": list(webhook.events)}
+
+
+def delivery_document(delivery: Delivery) -> Document:
+    """Return a delivery with its attempts."""
+    return {**fields_document(delivery), "attempts": [fields_document(attempt) for attempt in delivery.attempts]}
 
 
 def machine_document(machine: Machine) -> Document:

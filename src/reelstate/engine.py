@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar, Unpack
 
 from reelstate.artifacts.storage import Storage
+from reelstate.core.alert import AlertType
 from reelstate.core.document import LIMITS, DocumentLimits
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import (
@@ -48,6 +49,7 @@ from reelstate.dispatch.poll import PollDispatch
 from reelstate.feed.subscriber import FeedMessage
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.services import keep, observe, workers
+from reelstate.services.alerts import add_alert
 from reelstate.services.archive import Archived, ArchiveMonth, OnBatch, archive, archive_months, refuse_archived
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.claim import ClaimOptions, ClaimRequest, Claims, claim, recover_claims
@@ -80,6 +82,9 @@ from reelstate.services.states import States, states
 from reelstate.services.submit import submit
 from reelstate.services.subscribe import Subscription, subscribe
 from reelstate.services.watch import wait, watch
+from reelstate.services.webhooks.address import NO_PRIVATE_HOSTS, AddressRules
+from reelstate.services.webhooks.event_types import event_types
+from reelstate.services.webhooks.subscriptions import Webhooks
 from reelstate.services.workers import RegisterOptions, Registration
 from reelstate.states.manager import StateManager
 from reelstate.states.sql import SqlStateStore
@@ -104,11 +109,15 @@ class Engine:
         dispatch: Dispatch | None = None,
         limits: DocumentLimits = LIMITS,
         extension: Extension = NO_EXTENSION,
+        callbacks: AddressRules = NO_PRIVATE_HOSTS,
     ) -> None:
         self.store = store
         self.dispatch = dispatch or PollDispatch()
         self.limits = limits
         self.extension = extension
+        self.callbacks = callbacks
+        """The addresses that webhooks and callbacks may have."""
+        self.webhooks = Webhooks(store, event_types(extension), callbacks)
         self.catalogue = Catalogue()
         self.state_store = SqlStateStore(store, self.dispatch)
         self.feed = engine_feed(store, self.dispatch, self.catalogue)
@@ -148,7 +157,7 @@ class Engine:
 
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Create jobs in one transaction, all or none. Any process may have declared their pipelines."""
-        submitted = await submit(self.store, self.catalogue, submissions, self.limits, self.extension)
+        submitted = await submit(self.store, self.catalogue, submissions, self.limits, self.extension, self.callbacks)
         now = datetime.now(UTC)
         started = [
             (each.job_id, submission)
@@ -282,6 +291,10 @@ class Engine:
     async def neighbours(self, machine: str) -> list[tuple[int, Json]]:
         """List the workers of a machine that may hold leases, each with the identity of its process."""
         return await keep.keep_neighbours(self.store, machine)
+
+    async def alert(self, kind: AlertType, subject: str, message: str) -> None:
+        """Note an alert for operators; a keeper that has an alert URL sends it."""
+        await add_alert(self.store, kind, subject, message)
 
     async def prune_states(self, *, older: float) -> tuple[list[str], int]:
         """Delete states of jobs that finished `older` seconds ago, and versions of that age that a newer one follows.

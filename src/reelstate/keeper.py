@@ -32,6 +32,7 @@ from datetime import datetime
 
 from reelstate.artifacts.storage import open_storage
 from reelstate.config import Settings
+from reelstate.core.alert import AlertType
 from reelstate.core.errors import RedisUnavailable, StorageError, StoreFull, StoreReadOnly, StoreUnavailable
 from reelstate.engine import Engine
 from reelstate.locks.lock import Lock
@@ -198,6 +199,7 @@ class Keeper:
         self._set_leading(leads=lead.leads)
         if lead.began:
             logger.warning("no keeper ran for a while; expired leases get grace seconds=%.0f", lead.grace)
+            await self._engine.alert(AlertType.KEEPER_STALLED, "keepers", f"{self.name} has taken over")
         limit = self._settings.sweep_limit - await self._reclaim_dead(self._settings.sweep_limit)
         if lead.leads:
             await self._reclaim_expired(limit)

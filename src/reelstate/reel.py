@@ -14,6 +14,7 @@ from reelstate.library import videos
 from reelstate.runtime.loop_thread import LoopThread
 from reelstate.runtime.verbs import CallerLoop, L, Noun, Stream, Verb
 from reelstate.services import keys
+from reelstate.services.webhooks import subscriptions as webhooks
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -120,6 +121,19 @@ class Keys(Noun[L]):
     revoke = Verb(keys.Keys.revoke)
 
 
+class Webhooks(Noun[L]):
+    """Subscribe to events, and inspect their deliveries."""
+
+    add = Verb(webhooks.Webhooks.add)
+    list = Verb(webhooks.Webhooks.all)
+    get = Verb(webhooks.Webhooks.get)
+    update = Verb(webhooks.Webhooks.update)
+    remove = Verb(webhooks.Webhooks.remove)
+    rotate = Verb(webhooks.Webhooks.rotate)
+    deliveries = Verb(webhooks.Webhooks.deliveries)
+    redeliver = Verb(webhooks.Webhooks.redeliver)
+
+
 class Nouns(Noun[L]):
     """The nouns, and the verbs that are used most."""
 
@@ -141,6 +155,7 @@ class Nouns(Noun[L]):
         self.events = Events(engine, loop)
         self.archive = Archive(engine, loop)
         self.keys = Keys(key_store, loop)
+        self.webhooks = Webhooks(engine.webhooks, loop)
 
 
 class Reel(Nouns[CallerLoop]):

@@ -25,6 +25,7 @@ JOB = "/api/v1/jobs/{job_id}"
 NAMED = "/api/v1/workers/{name}"
 MACHINE = "/api/v1/machines/{entity}"
 VIDEO = "/api/v1/videos/{video_id}"
+WEBHOOK = "/api/v1/webhooks/{webhook_id}"
 UPLOAD = "/api/v1/uploads/{upload_id}"
 
 
@@ -38,7 +39,8 @@ class Line:
     permit: bool = False
     """It takes more than a key: a leased task, or a registered worker. See tests/remote.
 
-    Or a video, a ticket, an upload: see test_videos.py, test_playback.py and test_uploads.py, also for those of others.
+    Or a video, a ticket, an upload, a webhook: see test_videos.py, test_playback.py, test_uploads.py and
+    test_webhooks.py, also for those of others.
     """
     body: Any = None
     query: dict[str, str] = field(default_factory=dict)
@@ -84,6 +86,14 @@ MATRIX = {
     "POST /api/v1/keys/{key_id}/revoke": Line(ADMIN),
     "GET /api/v1/archive": Line(ADMIN),
     "POST /api/v1/archive": Line(ADMIN, body={"dry_run": True}),
+    "GET /api/v1/webhooks": Line(READ, permit=True),
+    "POST /api/v1/webhooks": Line(WRITE, body={"url": "https://example.com/hook"}),
+    f"GET {WEBHOOK}": Line(READ, permit=True),
+    f"PATCH {WEBHOOK}": Line(WRITE, permit=True, body={}),
+    f"DELETE {WEBHOOK}": Line(WRITE, permit=True),
+    f"POST {WEBHOOK}/rotate": Line(WRITE, permit=True),
+    f"GET {WEBHOOK}/deliveries": Line(READ, permit=True),
+    f"POST {WEBHOOK}/deliveries/{{delivery_id}}/redeliver": Line(WRITE, permit=True),
     "GET /api/v1/machines": Line(READ),
     f"GET {MACHINE}": Line(READ),
     f"GET {MACHINE}/mermaid": Line(READ),
@@ -217,6 +227,7 @@ async def test_a_role_without_the_scope_is_refused_and_one_with_it_is_accepted(a
     await a_worker(api.engine, "encoder")
     values = {"job_id": await api.submit("ada"), "name": "encoder", "entity": "job", "key": "a/b"}
     values |= {"video_id": 1, "upload_id": "a" * 32, "ticket": "x", "key_id": "0" * 12}
+    values |= {"webhook_id": "wh_0", "delivery_id": 1}
     for name, line in MATRIX.items():
         for role in (NOBODY, *ROLES):
             status = await asked(api, role, name, values)

@@ -32,6 +32,8 @@ COMMANDS = (
     *("keys list", "keys create", "keys rotate", "keys revoke", "keys path"),
     *("pipelines", "pipelines list", "pipelines use"),
     *("archive", "archive list", "archive read", "archive drop", "purge"),
+    *("webhooks", "webhooks list", "webhooks add", "webhooks update", "webhooks remove", "webhooks rotate"),
+    *("webhooks deliveries", "webhooks redeliver"),
     *("workers list", "workers drain", "workers enable", "workers disable"),
 )
 

@@ -40,7 +40,8 @@ async def test_every_event_is_seen_though_three_rows_hold_six(engine: Engine, ma
 
 async def test_a_cursor_between_two_events_of_one_row_is_resumed_from(engine: Engine) -> None:
     job_id = await completed(engine)
-    history, feed = [], []
+    history: list[Event] = []
+    feed: list[Event] = []
     after = None
     while len(history) <= len(LIFE) and (page := (await engine.history(job_id, limit=1, after=after)).items):
         history += page

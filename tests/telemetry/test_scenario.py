@@ -29,8 +29,8 @@ from tests.api.api_server import Server, api_server
 from tests.engines import FAN, SIMPLE, FakeClock, a_worker, done, failed
 from tests.redis_server import RedisServer
 from tests.telemetry.scraping import Scrape, changed, increase, require
-from tests.worker.local_workers import run_worker, wait_inactive
 from tests.waiting import until
+from tests.worker.local_workers import run_worker, wait_inactive
 
 ELSEWHERE = {
     "outbox_backlog": "no outbox is registered here; test_metrics.py",

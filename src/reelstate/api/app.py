@@ -24,6 +24,7 @@ from reelstate.api import (
     states,
     uploads,
     videos,
+    webhooks,
     worker,
     workers,
 )
@@ -56,6 +57,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     workers.router,
     keys.router,
     archive.router,
+    webhooks.router,
     machines.router,
     deployment.router,
     worker.router,

@@ -41,6 +41,7 @@ from reelstate.documents import (
     step_document,
     task_document,
 )
+from reelstate.services.webhooks.address import MAX_URL
 
 T = TypeVar("T")
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"], route_class=JsonRoute)
@@ -75,6 +76,9 @@ class NewJob(Input):
     delay: Annotated[float, Field(ge=0, description="Seconds until its first tasks may run.")] = 0.0
     run_after: AwareDatetime | None = Field(default=None, description="The same as an instant; it wins over `delay`.")
     idempotency_key: str | None = Field(default=None, description="As the header Idempotency-Key, for this job.")
+    callback: str | None = Field(
+        default=None, max_length=MAX_URL, description="A URL that gets the events of the job: https://…"
+    )
     user_id: str | None = Field(default=None, description="For whom; only an admin may name another than its own user.")
 
 
@@ -261,6 +265,7 @@ def _submission(context: Context, principal: Principal, body: NewJob, key: str |
         delay=body.delay,
         run_after=body.run_after,
         user_id=user_id,
+        callback=body.callback,
         idempotency_key=key if body.idempotency_key is None else body.idempotency_key,
     )
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from reelstate.api.auth import Principal
 from reelstate.config import Settings
+from reelstate.connections.public_addresses import is_public
 from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.model import Json
 from reelstate.media import TRANSCODE
@@ -22,7 +23,6 @@ from reelstate.media.sources.address import (
     parse_address,
 )
 from reelstate.media.sources.errors import UnusableSource
-from reelstate.media.sources.public_addresses import is_public
 
 PRIVATE_NAMES: Final = ("localhost", ".localhost", ".local", ".internal", ".home.arpa")
 """A host name and suffixes of host names that are never public."""

@@ -12,6 +12,7 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import Verdict
 from reelstate.library.model import Video
 from reelstate.media.planning.quality import Quality
+from reelstate.services.webhooks.address import MAX_URL
 
 VIDEO: Final[dict[str, Any]] = {
     "id": 244813922304,
@@ -35,6 +36,9 @@ VIDEO: Final[dict[str, Any]] = {
 Priority = Annotated[int, Field(ge=0, le=10)] | Literal["low", "normal", "high", "critical"]
 Qualities = Annotated[list[Annotated[str, Field(max_length=100)]], Field(min_length=1, max_length=50)]
 Profile = str | dict[str, Json]
+Callback = Annotated[
+    str | None, Field(max_length=MAX_URL, description="A URL that gets the events of the job: https://…")
+]
 
 
 class NewVideoRequest(Input):
@@ -65,6 +69,7 @@ class NewVideoRequest(Input):
     user_id: Annotated[str, Field(max_length=255)] | None = Field(
         default=None, description="The user that it belongs to; only an admin may name another user."
     )
+    callback: Callback = None
 
 
 class RetranscodeRequest(Input):
@@ -76,6 +81,7 @@ class RetranscodeRequest(Input):
     captions: Literal["keep", "drop"] | None = None
     profile: Profile | None = None
     priority: Priority = 5
+    callback: Callback = None
 
 
 class ReasonRequest(Input):

@@ -84,6 +84,7 @@ async def create(
         priority=body.priority,
         delay=body.delay,
         user_id=user_id,
+        callback=body.callback,
         idempotency_key=idempotency_key,
     )
     return _made(answer, response)
@@ -193,6 +194,7 @@ async def retranscode(
         spec=spec,
         priority=body.priority,
         user_id=detail.video.user_id,  # a version has the owner of its video
+        callback=body.callback,
         idempotency_key=idempotency_key,
     )
     return _made(answer, response)

@@ -46,6 +46,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "machines": "Show the state machines and their transitions.",
         "workers": "List, register, drain, enable, disable or revoke workers.",
         "keys": "List, create, rotate or revoke keys.",
+        "webhooks": "List, add, change or remove webhooks, and inspect deliveries.",
         "pipelines": "List versions of pipelines, or pin the one that new jobs run.",
     },
 }

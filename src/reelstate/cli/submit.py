@@ -82,6 +82,9 @@ def submit(
     idempotency_key: IdempotencyKey = None,
     user: Annotated[str, typer.Option(help="The user that the job belongs to.")] = "",
     delay: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Start after this delay.")] = 0.0,
+    callback: Annotated[
+        str | None, typer.Option(metavar="URL", help="A URL that gets the events of the job, see `reel webhooks`.")
+    ] = None,
     wait: Wait = False,
     app: App = None,
     database: Database = None,
@@ -101,7 +104,7 @@ def submit(
         raise typer.BadParameter(error.message, param_hint="--spec") from None
     submission = Submission(
         pipeline=pipeline, digest=digest, spec=document, priority=urgency, idempotency_key=idempotency_key,
-        user_id=user, delay=delay,
+        user_id=user, delay=delay, callback=callback,
     )  # fmt: skip
     options = {"profile": profile_document(profile), "qualities": quality or None}
     fields = {name: value for name, value in options.items() if value is not None}

@@ -80,6 +80,8 @@ class Submission:
     run_after: datetime | None = None
     """The time from which they may run; takes precedence over `delay`."""
     idempotency_key: str | None = None
+    callback: str | None = None
+    """A URL that gets the events of the job, signed as webhooks are."""
     resource: Resource | None = None
     """What the job is created for; the extension of the engine creates or locks its record in the same transaction."""
 
@@ -93,6 +95,7 @@ class SubmitOptions(TypedDict, total=False):
     delay: float
     run_after: datetime | None
     idempotency_key: str | None
+    callback: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import FINISHED_JOBS, STOPPED_JOBS
+from reelstate.core.webhook import EventType
 from reelstate.dispatch.hints import ChannelMessage
+from reelstate.library.events import VIDEO_EVENTS
 from reelstate.library.versions import link_videos
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.extension import LinkedJob, NewJob
@@ -30,6 +32,8 @@ KEPT = Statement("videos_kept", KeptRow)
 
 class LibraryExtension:
     """Link jobs to videos, keep forced versions from playing, and publish the progress of versions."""
+
+    noun = "video"
 
     def __init__(self) -> None:
         self._videos: dict[int, int | None] = {}
@@ -55,6 +59,10 @@ class LibraryExtension:
         await self._load(store, [job_id for job_id in job_ids if job_id not in self._videos])
         versions = [(job_id, video_id) for job_id in job_ids if (video_id := self._videos.get(job_id)) is not None]
         return [await _message(store, catalogue, job_id, video_id) for job_id, video_id in versions]
+
+    def event_types(self) -> Sequence[EventType]:
+        """Return the events of videos."""
+        return VIDEO_EVENTS
 
     async def _load(self, store: Store, unknown: list[int]) -> None:
         if not unknown:

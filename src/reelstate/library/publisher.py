@@ -23,6 +23,7 @@ from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import Job, JobDetail, Task
 from reelstate.engine import Engine
 from reelstate.keeper import Duty
+from reelstate.library.events import mark_viewable
 from reelstate.library.publishing import (
     UnpublishedVersion,
     load_unpublished,
@@ -205,6 +206,8 @@ class Publisher:
         if video.current is not None or video.deleted_at is not None:
             # A version completed, or the video was deleted, while the file was written.
             await self._write_public(await self._current(video_id))
+        elif job_id not in self._written:
+            await mark_viewable(self._store, video_id=video_id, job_id=job_id, user_id=video.user_id)
 
     async def _write_live(self, video_id: int, job_id: int, contents: StreamContents) -> str:
         """Write the playlists of an unfinished stream, referenced ones first; return the master playlist."""

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from reelstate.library.events import READY, VIEWABLE, emit_stream_events
 from reelstate.library.extension import REMOVE
 from reelstate.library.versions import LOCK
-from reelstate.library.videos import IdRow
 from reelstate.media import TRANSCODE
 from reelstate.services.jobs import NOW
 from reelstate.services.paging import page_size
@@ -25,6 +25,13 @@ class UnpublishedVersion(NamedTuple):
     video_id: int
     published: int | None
     current: int | None
+
+
+class PublishedRow(NamedTuple):
+    """A video whose public address was written, and its owner."""
+
+    id: int
+    user_id: str
 
 
 class SupersededRow(NamedTuple):
@@ -47,7 +54,7 @@ class SourceRow(NamedTuple):
 
 
 UNPUBLISHED = Statement("videos_unpublished", UnpublishedVersion)
-PUBLISHED = Statement("videos_published", IdRow)
+PUBLISHED = Statement("videos_published", PublishedRow)
 SUPERSEDED = Statement("videos_superseded", SupersededRow)
 UNSWEPT = Statement("videos_unswept", JobIdRow)
 SWEPT = Statement("videos_swept", NoRow)
@@ -73,12 +80,17 @@ async def load_unpublished(
 
 async def mark_published(store: Store, shown: UnpublishedVersion) -> bool:
     """Record that a video's public address shows `current`; return False when another process wrote it meanwhile."""
-    found = await store.write(
-        lambda transaction: transaction.run(
-            PUBLISHED, video_id=shown.video_id, before=shown.published, job_id=shown.current
-        )
-    )
-    return bool(found)
+
+    async def flow(transaction: Transaction) -> bool:
+        found = await transaction.run(PUBLISHED, video_id=shown.video_id, before=shown.published, job_id=shown.current)
+        if found and shown.current is not None:
+            await emit_stream_events(
+                transaction, VIEWABLE, READY,
+                video_id=shown.video_id, job_id=shown.current, user_id=found[0].user_id,
+            )  # fmt: skip
+        return bool(found)
+
+    return await store.write(flow)
 
 
 async def remove_versions(store: Store, *, keep: float, limit: int = 100) -> list[int]:

@@ -394,9 +394,7 @@ async def _lease(
 
 def _with_known_jobs(catalogue: Catalogue, rows: list[_ClaimedRow]) -> _Leased:
     """Return leased tasks with those jobs that are active, and whose graph this process has loaded."""
-    leased = _Leased(
-        [row for row in rows if row.job_id], at=rows[0].at if rows else None, begun=_begun(rows)
-    )
+    leased = _Leased([row for row in rows if row.job_id], at=rows[0].at if rows else None, begun=_begun(rows))
     incomplete = set()
     for row in leased.rows:
         declared = None if row.pipeline_id is None else catalogue.get(row.pipeline_id)

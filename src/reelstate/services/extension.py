@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Resource
+from reelstate.core.webhook import EventType
 from reelstate.dispatch.hints import ChannelMessage
 from reelstate.services.catalogue import Catalogue
 from reelstate.stores.store import Store, Transaction
@@ -31,6 +32,9 @@ class LinkedJob(NamedTuple):
 class Extension(Protocol):
     """What the engine calls where jobs have resources. An engine has one extension at most."""
 
+    noun: str
+    """The name of a resource in messages."""
+
     async def link(self, transaction: Transaction, jobs: Sequence[NewJob]) -> list[LinkedJob]:
         """Create or lock the resources of new jobs, and complete the specs of the jobs, in the given order."""
         ...
@@ -47,9 +51,15 @@ class Extension(Protocol):
         """Return what the dispatch publishes about jobs that made progress or became inactive."""
         ...
 
+    def event_types(self) -> Sequence[EventType]:
+        """Return the types of events, of its resources, that webhooks can get."""
+        ...
+
 
 class NoExtension:
     """An engine without an extension: jobs have no resources."""
+
+    noun = "resource"
 
     async def link(self, transaction: Transaction, jobs: Sequence[NewJob]) -> list[LinkedJob]:  # noqa: ARG002
         raise InvalidRequest(
@@ -69,6 +79,9 @@ class NoExtension:
         job_ids: Collection[int],  # noqa: ARG002
     ) -> list[ChannelMessage]:
         return []
+
+    def event_types(self) -> Sequence[EventType]:
+        return ()
 
 
 NO_EXTENSION = NoExtension()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from reelstate.core.machine import Actor, TaskStatus, WorkerStatus
 from reelstate.core.model import Json, Reclaimed, TaskKey
 from reelstate.dispatch.dispatch import Wakeup
+from reelstate.services.alerts import note_recovered
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.fail import FinalError, apply_final_errors
 from reelstate.services.isolation import Isolation, JobId, finder
@@ -99,6 +100,7 @@ async def _apply(
     wakeups = await apply_final_errors(transaction, catalogue, final, actor=Actor.KEEPER)
     for (cause, status), count in Counter((row.cause, row.status) for row in moved).items():
         transaction.note(LeasesReclaimed(cause, status, count))
+    await note_recovered(transaction, {row.job_id for row in moved if row.status == TaskStatus.READY})
     statuses = [row.status for row in moved]
     reclaimed = Reclaimed(
         ready=statuses.count(TaskStatus.READY),

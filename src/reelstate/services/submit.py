@@ -23,6 +23,9 @@ from reelstate.services.extension import NO_EXTENSION, Extension, NewJob
 from reelstate.services.jobs import NEW_IDS, NOW, NewId
 from reelstate.services.orchestrate import advance
 from reelstate.services.stages import BrokenFanOut, OpeningStage, open_stages
+from reelstate.services.webhooks.address import NO_PRIVATE_HOSTS, AddressRules
+from reelstate.services.webhooks.callbacks import Callback, add_callbacks
+from reelstate.services.webhooks.event_types import event_types
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Store, Transaction
 from reelstate.telemetry.facts import JobCreated, emit, listening
 
@@ -67,6 +70,7 @@ class _Request:
     delay: float
     run_after: datetime | None
     key: str | None
+    callback: str | None = None
     resource: Resource | None = None
     resource_id: int | None = None
     named: bool = False
@@ -105,6 +109,8 @@ class _Request:
             parts += (self.declared.graph.digest,)
         if self.resource is not None:
             parts += self.resource.identity
+        if self.callback is not None:
+            parts += ("callback", self.callback)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def start_at(self, now: datetime) -> _Request:
@@ -127,6 +133,7 @@ async def submit(
     submissions: Sequence[Submission],
     limits: DocumentLimits = LIMITS,
     extension: Extension = NO_EXTENSION,
+    rules: AddressRules = NO_PRIVATE_HOSTS,
 ) -> list[Submitted]:
     """Create a job of each submission, all or none; return the answers in the order of the submissions.
 
@@ -143,11 +150,11 @@ async def submit(
             declared = versions.get((submission.pipeline, submission.digest))
             if declared is None:
                 raise UnknownPipeline(submission.pipeline, catalogue.names)
-            requests.append(_check(catalogue, declared, submission, limits))
+            requests.append(_check(catalogue, declared, submission, limits, rules))
         match requests:
             case []:
                 created = []
-            case [_Request(key=None, run_after=None, resource=None) as request] if (
+            case [_Request(key=None, run_after=None, callback=None, resource=None) as request] if (
                 len(openings := request.openings([])) == 1 and openings[0].plain
             ):
                 created = await _submit_one(store, request, openings[0])
@@ -196,6 +203,7 @@ async def _submit_many(
         ]
         if new:
             await _create(transaction, catalogue, extension, new)
+            await _add_callbacks(transaction, extension, new)
         return await _add_resources(transaction, requests, answers)
 
     return await store.write(flow)
@@ -262,7 +270,17 @@ async def _create_group(transaction: Transaction, catalogue: Catalogue, group: _
         await advance(transaction, catalogue, {job_id: {} for job_id in job_ids})
 
 
-def _check(catalogue: Catalogue, declared: Declared, submission: Submission, limits: DocumentLimits) -> _Request:
+async def _add_callbacks(transaction: Transaction, extension: Extension, new: _NewJobs) -> None:
+    callbacks = [
+        Callback(job_id, request.user_id, request.callback) for job_id, request in new if request.callback is not None
+    ]
+    if callbacks:
+        await add_callbacks(transaction, event_types(extension), callbacks)
+
+
+def _check(
+    catalogue: Catalogue, declared: Declared, submission: Submission, limits: DocumentLimits, rules: AddressRules
+) -> _Request:
     key = submission.idempotency_key
     if key is not None and not 1 <= len(key) <= limits.idempotency_key:
         raise InvalidRequest(
@@ -287,6 +305,7 @@ def _check(catalogue: Catalogue, declared: Declared, submission: Submission, lim
         delay=float(submission.delay),
         run_after=submission.run_after,
         key=None if key is None else plain_text("idempotency_key", key, 4 * limits.idempotency_key),
+        callback=None if submission.callback is None else rules.require("callback", submission.callback),
         resource=submission.resource,
         named=submission.digest is not None,
     )

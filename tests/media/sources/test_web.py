@@ -8,13 +8,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from reelstate.connections.guarded_http import Resolve
+from reelstate.connections.public_addresses import is_public
 from reelstate.media.sources.address import InputRules, parse_address
 from reelstate.media.sources.errors import SourceUnavailable, SourceUnseekable, UnusableSource
 from reelstate.media.sources.fetched import FetchedSource
-from reelstate.media.sources.public_addresses import is_public
 from reelstate.media.sources.reader import BLOCK
 from reelstate.media.sources.source import fetch, open_source
-from reelstate.media.sources.web import HEAD, Resolve, WebClient
+from reelstate.media.sources.web import HEAD, WebClient
 from tests.media.sources.web_server import (
     Request,
     WebServer,

@@ -9,11 +9,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import logging
 import re
-import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,15 +21,13 @@ from typing import Any, BinaryIO, Final, Self, TypeVar
 import httpx
 
 from reelstate.artifacts.faults import folder_faults
+from reelstate.connections.guarded_http import ConnectionFailed, GuardedHttp, HostForbidden, HostUnresolved, Resolve
 from reelstate.media.sources.address import InputRules, redact_url
 from reelstate.media.sources.errors import SourceUnavailable, UnusableSource
 from reelstate.media.sources.fetched import FetchedSource, OnProgress, check_limit
-from reelstate.media.sources.public_addresses import is_public
 from reelstate.media.sources.reader import BLOCK, BlockReader, HeadReader, Reader
 
-logger = logging.getLogger("reelstate.source")
 T = TypeVar("T")
-Resolve = Callable[[str, int], Awaitable[tuple[str, ...]]]
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 MAX_REDIRECTS: Final = 5
@@ -41,8 +37,6 @@ HEAD: Final = 8 * 1024 * 1024
 """Bytes read from a source whose server does not support range requests."""
 WRITE_BATCH: Final = 1024 * 1024
 MAX_DELAY: Final = 30.0
-# httpcore logs the URLs of redirects at DEBUG, and these may be signed.
-logging.getLogger("httpcore").setLevel(logging.INFO)
 _RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
@@ -85,18 +79,15 @@ class WebClient:
         trust: ssl.SSLContext | None = None,
     ) -> None:
         self._rules = rules
-        self._resolve = resolve or resolve_host
-        self._connect = connect
-        self._trust = trust
-        self._transports: dict[str, httpx.AsyncHTTPTransport] = {}
-        self._timeout = {"connect": rules.connect, "read": rules.idle, "write": rules.idle, "pool": rules.idle}
+        self._http = GuardedHttp(
+            rules.hosts, connect=rules.connect, idle=rules.idle, resolve=resolve, transport=connect, trust=trust
+        )
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        for transport in self._transports.values():
-            await transport.aclose()
+    async def __aexit__(self, *error: object) -> None:
+        await self._http.__aexit__(*error)
 
     async def download(self, url: str, path: Path, *, on_progress: OnProgress | None = None) -> FetchedSource:
         """Download a source into a file. A broken download resumes if the source has not changed."""
@@ -198,38 +189,16 @@ class WebClient:
         )
 
     async def _send(self, target: httpx.URL, headers: dict[str, str]) -> httpx.Response:
-        address = await self._resolve_checked(target)
-        host = target.raw_host.decode("ascii")
-        request = httpx.Request(
-            "GET",
-            target.copy_with(host=address, username=None, password=None, fragment=None),
-            headers={"Host": target.netloc.decode("ascii"), **_default_headers(target), **headers},
-            extensions={"timeout": self._timeout, "sni_hostname": host},
-        )
         try:
-            return await self._transport(target).handle_async_request(request)
-        except httpx.TransportError as error:
-            raise _connection_error(str(target), error, address) from None
-
-    def _transport(self, target: httpx.URL) -> httpx.AsyncBaseTransport:
-        """Return the connections of one host: hosts that share an IP address must not share connections."""
-        if self._connect is not None:
-            return self._connect
-        origin = f"{target.scheme}://{target.netloc.decode('ascii')}"
-        if origin not in self._transports:
-            if self._trust is None and target.scheme == "https":
-                self._trust = httpx.create_ssl_context()
-            self._transports[origin] = httpx.AsyncHTTPTransport(verify=self._trust or False, trust_env=False)
-        return self._transports[origin]
-
-    async def _resolve_checked(self, target: httpx.URL) -> str:
-        """Resolve a host and return one address; all its addresses must be allowed."""
-        host, port = target.raw_host.decode("ascii"), target.port or (443 if target.scheme == "https" else 80)
-        addresses = await self._resolve(host, port)
-        if not {host.lower(), f"{host.lower()}:{port}"} & self._rules.hosts:
-            for address in addresses:
-                _check_public(host, address)
-        return addresses[0]
+            return await self._http.send("GET", target, {**_credentials(target), **headers})
+        except HostUnresolved as error:
+            raise SourceUnavailable(f"{error} can't be resolved", hint="check the host name") from None
+        except HostForbidden as error:
+            raise UnusableSource(
+                "forbidden", f"{error} is not a public address", hint="add the host to REEL_INPUT_HOSTS to allow it"
+            ) from None
+        except ConnectionFailed as error:
+            raise _connection_error(str(target), error) from None
 
 
 class Download:
@@ -299,27 +268,6 @@ class Download:
         return FetchedSource(self.size, self._digest.hexdigest())
 
 
-async def resolve_host(host: str, port: int) -> tuple[str, ...]:
-    """Return the IP addresses of a host in order of preference."""
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        logger.info("source not resolved host=%s error=%s", host, error)
-        raise SourceUnavailable(f"{host} can't be resolved", hint="check the host name") from None
-    return tuple(dict.fromkeys(str(address[0]) for *_, address in found))
-
-
-def _check_public(host: str, address: str) -> None:
-    """Refuse a private address. Only the log shows it: a client could map the private network with it."""
-    if not is_public(address):
-        logger.info("source refused host=%s address=%s reason=not-public", host, address)
-        raise UnusableSource(
-            "forbidden",
-            f"{host} is not a public address",
-            hint="add the host to REEL_INPUT_HOSTS to allow it",
-        )
-
-
 def _check_status(url: str, status: int) -> None:
     if status in (OK, PARTIAL):
         return
@@ -333,12 +281,11 @@ def _check_status(url: str, status: int) -> None:
     raise UnusableSource("address", message, hint="submit a URL that serves the file to a plain GET request")
 
 
-def _default_headers(target: httpx.URL) -> dict[str, str]:
-    headers = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "reelstate"}
-    if target.userinfo:
-        credentials = f"{target.username}:{target.password}".encode()
-        headers["Authorization"] = f"Basic {base64.b64encode(credentials).decode('ascii')}"
-    return headers
+def _credentials(target: httpx.URL) -> dict[str, str]:
+    if not target.userinfo:
+        return {}
+    credentials = f"{target.username}:{target.password}".encode()
+    return {"Authorization": f"Basic {base64.b64encode(credentials).decode('ascii')}"}
 
 
 def _parse(url: str) -> httpx.URL:
@@ -368,11 +315,8 @@ def _require_http(target: httpx.URL) -> httpx.URL:
     return target
 
 
-def _connection_error(url: str, error: httpx.TransportError, address: str = "") -> SourceUnavailable:
-    """Describe a failed connection without the IP address that the host resolved to."""
+def _connection_error(url: str, error: Exception) -> SourceUnavailable:
     message = str(error) or type(error).__name__
-    if address:
-        message = message.replace(address, httpx.URL(url).host)
     return SourceUnavailable(
         f"{redact_url(url)}: {message}", hint="check that its server responds; the task is retried"
     )

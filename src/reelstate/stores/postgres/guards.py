@@ -20,6 +20,7 @@ from functools import cache
 
 from reelstate.core.machine import FINISHED_JOBS, PHASES, SQL_ACTOR, Actor, Machine
 from reelstate.stores.guard import KEPT, KEYS, TABLES, pairs, quoted, triples
+from reelstate.stores.postgres import outbox
 
 REFUSED = "RS001"
 """The SQLSTATE of a refusal by a guard."""
@@ -215,6 +216,7 @@ def script() -> str:
         + FLAGS
         + PRIORITIES
         + "".join(_table(table, machine) for table, machine in TABLES.items())
+        + outbox.SCRIPT
     )
 
 

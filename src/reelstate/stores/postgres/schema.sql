@@ -33,9 +33,18 @@ CREATE FUNCTION reelstate.clear_flag() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    NEW.flagged := NULL;
-    NEW.flagged_at := NULL;
-    RETURN NEW;
+    UPDATE reelstate.jobs SET flagged = NULL, flagged_at = NULL WHERE id = NEW.id;
+    RETURN NULL;
+END $$;
+
+-- Name: end_recording(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.end_recording() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM set_config('reelstate.recorded', '', true);
+    RETURN NULL;
 END $$;
 
 -- Name: guard_delete(); Type: FUNCTION; Schema: reelstate; Owner: -
@@ -69,35 +78,30 @@ END $$;
 
 CREATE FUNCTION reelstate.guard_jobs_change() RETURNS trigger
     LANGUAGE plpgsql
-    SET enable_nestloop TO 'off'
-    SET enable_hashjoin TO 'on'
     AS $$
 BEGIN
-    IF current_setting('reelstate.repairing', true) = 'on' THEN
+    IF current_setting('reelstate.repairing', true) = 'on' OR pg_trigger_depth() > 1
+       AND NEW.actor = 'sql' AND NEW.status = OLD.status AND NEW.version = OLD.version + 1 THEN
         RETURN NULL;
     END IF;
+    IF NOT (NEW.id = OLD.id) OR NEW.version < OLD.version OR NEW.version > OLD.version + 1
+       OR NEW.status <> OLD.status AND NEW.version = OLD.version
+          AND NOT OLD.status || ' ' || NEW.status = ANY (ARRAY['pending validating', 'pending planning', 'pending downloading_inputs', 'pending processing', 'pending uploading_outputs', 'pending completed', 'validating completed', 'planning completed', 'downloading_inputs completed', 'processing completed', 'uploading_outputs completed', 'validating planning', 'validating downloading_inputs', 'validating processing', 'validating uploading_outputs', 'planning downloading_inputs', 'planning processing', 'planning uploading_outputs', 'downloading_inputs processing', 'downloading_inputs uploading_outputs', 'processing uploading_outputs', 'pending failed', 'validating failed', 'planning failed', 'downloading_inputs failed', 'processing failed', 'uploading_outputs failed', 'pending quarantined', 'validating quarantined', 'planning quarantined', 'downloading_inputs quarantined', 'processing quarantined', 'uploading_outputs quarantined', 'failed quarantined', 'failed pending', 'pending cancelled', 'validating cancelled', 'planning cancelled', 'downloading_inputs cancelled', 'processing cancelled', 'uploading_outputs cancelled', 'failed cancelled', 'quarantined cancelled', 'validating pending', 'planning pending', 'downloading_inputs pending', 'processing pending', 'uploading_outputs pending', 'failed completed', 'quarantined pending', 'quarantined failed', 'quarantined completed'])
+       OR NEW.status <> OLD.status AND NOT NEW.version = OLD.version
+          AND NOT OLD.status || ' ' || NEW.status || ' ' || split_part(NEW.actor, ':', 1)
+              = ANY (ARRAY['pending validating worker', 'pending planning worker', 'pending downloading_inputs worker', 'pending processing worker', 'pending uploading_outputs worker', 'pending completed operator', 'pending completed orchestrator', 'validating completed operator', 'validating completed orchestrator', 'planning completed operator', 'planning completed orchestrator', 'downloading_inputs completed operator', 'downloading_inputs completed orchestrator', 'processing completed operator', 'processing completed orchestrator', 'uploading_outputs completed operator', 'uploading_outputs completed orchestrator', 'validating planning orchestrator', 'validating downloading_inputs orchestrator', 'validating processing orchestrator', 'validating uploading_outputs orchestrator', 'planning downloading_inputs orchestrator', 'planning processing orchestrator', 'planning uploading_outputs orchestrator', 'downloading_inputs processing orchestrator', 'downloading_inputs uploading_outputs orchestrator', 'processing uploading_outputs orchestrator', 'pending failed keeper', 'pending failed operator', 'pending failed orchestrator', 'validating failed keeper', 'validating failed operator', 'validating failed orchestrator', 'planning failed keeper', 'planning failed operator', 'planning failed orchestrator', 'downloading_inputs failed keeper', 'downloading_inputs failed operator', 'downloading_inputs failed orchestrator', 'processing failed keeper', 'processing failed operator', 'processing failed orchestrator', 'uploading_outputs failed keeper', 'uploading_outputs failed operator', 'uploading_outputs failed orchestrator', 'pending quarantined doctor', 'pending quarantined keeper', 'pending quarantined operator', 'validating quarantined doctor', 'validating quarantined keeper', 'validating quarantined operator', 'planning quarantined doctor', 'planning quarantined keeper', 'planning quarantined operator', 'downloading_inputs quarantined doctor', 'downloading_inputs quarantined keeper', 'downloading_inputs quarantined operator', 'processing quarantined doctor', 'processing quarantined keeper', 'processing quarantined operator', 'uploading_outputs quarantined doctor', 'uploading_outputs quarantined keeper', 'uploading_outputs quarantined operator', 'failed quarantined doctor', 'failed quarantined operator', 'failed pending operator', 'failed pending user', 'pending cancelled operator', 'pending cancelled user', 'validating cancelled operator', 'validating cancelled user', 'planning cancelled operator', 'planning cancelled user', 'downloading_inputs cancelled operator', 'downloading_inputs cancelled user', 'processing cancelled operator', 'processing cancelled user', 'uploading_outputs cancelled operator', 'uploading_outputs cancelled user', 'failed cancelled operator', 'failed cancelled user', 'quarantined cancelled operator', 'quarantined cancelled user', 'validating pending operator', 'planning pending operator', 'downloading_inputs pending operator', 'processing pending operator', 'uploading_outputs pending operator', 'failed completed operator', 'quarantined pending operator', 'quarantined failed operator', 'quarantined completed operator']) THEN
+        PERFORM reelstate.refuse('job', (NEW.id)::text, OLD.status, NEW.status,
+                                 CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END);
+    END IF;
     INSERT INTO reelstate.events (entity, job_id, data, version, origin, target, actor, reason, at)
-    SELECT 'job', n.id, CASE WHEN n.status IN ('failed', 'quarantined') THEN n.error END, o.version + 1, o.status,
-               CASE WHEN o.id IS NULL OR n.version < o.version OR n.version > o.version + 1
-                      OR n.status <> o.status AND n.version = o.version
-                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['pending validating', 'pending planning', 'pending downloading_inputs', 'pending processing', 'pending uploading_outputs', 'pending completed', 'validating completed', 'planning completed', 'downloading_inputs completed', 'processing completed', 'uploading_outputs completed', 'validating planning', 'validating downloading_inputs', 'validating processing', 'validating uploading_outputs', 'planning downloading_inputs', 'planning processing', 'planning uploading_outputs', 'downloading_inputs processing', 'downloading_inputs uploading_outputs', 'processing uploading_outputs', 'pending failed', 'validating failed', 'planning failed', 'downloading_inputs failed', 'processing failed', 'uploading_outputs failed', 'pending quarantined', 'validating quarantined', 'planning quarantined', 'downloading_inputs quarantined', 'processing quarantined', 'uploading_outputs quarantined', 'failed quarantined', 'failed pending', 'pending cancelled', 'validating cancelled', 'planning cancelled', 'downloading_inputs cancelled', 'processing cancelled', 'uploading_outputs cancelled', 'failed cancelled', 'quarantined cancelled', 'validating pending', 'planning pending', 'downloading_inputs pending', 'processing pending', 'uploading_outputs pending', 'failed completed', 'quarantined pending', 'quarantined failed', 'quarantined completed'])
-                      OR n.status <> o.status AND NOT n.version = o.version AND NOT (false)
-                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
-                             = ANY (ARRAY['pending validating worker', 'pending planning worker', 'pending downloading_inputs worker', 'pending processing worker', 'pending uploading_outputs worker', 'pending completed operator', 'pending completed orchestrator', 'validating completed operator', 'validating completed orchestrator', 'planning completed operator', 'planning completed orchestrator', 'downloading_inputs completed operator', 'downloading_inputs completed orchestrator', 'processing completed operator', 'processing completed orchestrator', 'uploading_outputs completed operator', 'uploading_outputs completed orchestrator', 'validating planning orchestrator', 'validating downloading_inputs orchestrator', 'validating processing orchestrator', 'validating uploading_outputs orchestrator', 'planning downloading_inputs orchestrator', 'planning processing orchestrator', 'planning uploading_outputs orchestrator', 'downloading_inputs processing orchestrator', 'downloading_inputs uploading_outputs orchestrator', 'processing uploading_outputs orchestrator', 'pending failed keeper', 'pending failed operator', 'pending failed orchestrator', 'validating failed keeper', 'validating failed operator', 'validating failed orchestrator', 'planning failed keeper', 'planning failed operator', 'planning failed orchestrator', 'downloading_inputs failed keeper', 'downloading_inputs failed operator', 'downloading_inputs failed orchestrator', 'processing failed keeper', 'processing failed operator', 'processing failed orchestrator', 'uploading_outputs failed keeper', 'uploading_outputs failed operator', 'uploading_outputs failed orchestrator', 'pending quarantined doctor', 'pending quarantined keeper', 'pending quarantined operator', 'validating quarantined doctor', 'validating quarantined keeper', 'validating quarantined operator', 'planning quarantined doctor', 'planning quarantined keeper', 'planning quarantined operator', 'downloading_inputs quarantined doctor', 'downloading_inputs quarantined keeper', 'downloading_inputs quarantined operator', 'processing quarantined doctor', 'processing quarantined keeper', 'processing quarantined operator', 'uploading_outputs quarantined doctor', 'uploading_outputs quarantined keeper', 'uploading_outputs quarantined operator', 'failed quarantined doctor', 'failed quarantined operator', 'failed pending operator', 'failed pending user', 'pending cancelled operator', 'pending cancelled user', 'validating cancelled operator', 'validating cancelled user', 'planning cancelled operator', 'planning cancelled user', 'downloading_inputs cancelled operator', 'downloading_inputs cancelled user', 'processing cancelled operator', 'processing cancelled user', 'uploading_outputs cancelled operator', 'uploading_outputs cancelled user', 'failed cancelled operator', 'failed cancelled user', 'quarantined cancelled operator', 'quarantined cancelled user', 'validating pending operator', 'planning pending operator', 'downloading_inputs pending operator', 'processing pending operator', 'uploading_outputs pending operator', 'failed completed operator', 'quarantined pending operator', 'quarantined failed operator', 'quarantined completed operator'])
-                    THEN reelstate.refuse('job', n.id::text, o.status, n.status,
-                                          CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
-                    ELSE n.status END,
-               CASE WHEN n.version = o.version THEN reelstate.mark_manual() ELSE n.actor END,
-               CASE WHEN NOT n.version = o.version THEN n.reason END,
-               CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
-    FROM after n LEFT JOIN before o ON o.id = n.id
-    WHERE o.id IS NULL OR n.status <> o.status OR n.version < o.version
-           OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
-    IF current_setting('reelstate.manual', true) = 'on' THEN
-        PERFORM set_config('reelstate.manual', '', true);
-        UPDATE reelstate.jobs n
-        SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
-        FROM before o WHERE o.id = n.id AND n.version = o.version AND n.status <> o.status;
+    VALUES ('job', NEW.id, CASE WHEN NEW.status IN ('failed', 'quarantined') THEN NEW.error END, OLD.version + 1, OLD.status, NEW.status,
+            CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END,
+            CASE WHEN NOT NEW.version = OLD.version THEN NEW.reason END,
+            CASE WHEN NEW.version = OLD.version THEN clock_timestamp() ELSE NEW.changed_at END);
+    IF NEW.version = OLD.version THEN
+        UPDATE reelstate.jobs
+        SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
+        WHERE id = NEW.id;
     END IF;
     RETURN NULL;
 END $$;
@@ -108,10 +112,11 @@ CREATE FUNCTION reelstate.guard_jobs_insert() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
+    IF NEW.status NOT IN ('pending') OR NEW.version <> 1 THEN
+        PERFORM reelstate.refuse('job', (NEW.id)::text, NULL, NEW.status, NEW.actor);
+    END IF;
     INSERT INTO reelstate.events (entity, job_id, version, origin, target, actor, reason, at)
-    SELECT 'job', n.id, 1, NULL,
-           CASE WHEN n.status NOT IN ('pending') OR n.version <> 1 THEN reelstate.refuse('job', n.id::text, NULL, n.status, n.actor) ELSE n.status END, n.actor, n.reason, n.changed_at
-    FROM inserted n;
+    VALUES ('job', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
     RETURN NULL;
 END $$;
 
@@ -132,35 +137,30 @@ END $$;
 
 CREATE FUNCTION reelstate.guard_tasks_change() RETURNS trigger
     LANGUAGE plpgsql
-    SET enable_nestloop TO 'off'
-    SET enable_hashjoin TO 'on'
     AS $$
 BEGIN
-    IF current_setting('reelstate.repairing', true) = 'on' THEN
+    IF current_setting('reelstate.repairing', true) = 'on' OR pg_trigger_depth() > 1
+       AND NEW.actor = 'sql' AND NEW.status = OLD.status AND NEW.version = OLD.version + 1 THEN
         RETURN NULL;
     END IF;
+    IF NOT (NEW.job_id = OLD.job_id AND NEW.stage = OLD.stage AND NEW.part = OLD.part) OR NEW.version < OLD.version OR NEW.token < OLD.token OR NEW.attempt < OLD.attempt - 1 OR NEW.version > OLD.version + 1
+       OR NEW.status <> OLD.status AND NEW.version = OLD.version
+          AND NOT OLD.status || ' ' || NEW.status = ANY (ARRAY['new ready', 'new skipped', 'ready running', 'ready new', 'running done', 'running error', 'running skipped', 'ready done', 'ready skipped', 'running ready', 'running new', 'error ready', 'error new', 'done ready', 'done new', 'skipped ready', 'skipped new', 'new cancelled', 'ready cancelled', 'running cancelled', 'error cancelled'])
+       OR NEW.status <> OLD.status AND NOT NEW.version = OLD.version
+          AND NOT OLD.status || ' ' || NEW.status || ' ' || split_part(NEW.actor, ':', 1)
+              = ANY (ARRAY['new ready operator', 'new ready orchestrator', 'new ready user', 'new skipped orchestrator', 'ready running worker', 'ready new doctor', 'ready new keeper', 'ready new operator', 'ready new orchestrator', 'ready new user', 'running done worker', 'running error keeper', 'running error worker', 'running skipped worker', 'ready done worker', 'ready skipped worker', 'running ready doctor', 'running ready keeper', 'running ready operator', 'running ready worker', 'running new doctor', 'running new keeper', 'running new operator', 'running new worker', 'error ready operator', 'error ready orchestrator', 'error ready user', 'error new doctor', 'error new keeper', 'error new operator', 'error new orchestrator', 'error new user', 'done ready operator', 'done ready user', 'done new operator', 'done new user', 'skipped ready operator', 'skipped ready user', 'skipped new operator', 'skipped new user', 'new cancelled operator', 'new cancelled user', 'ready cancelled operator', 'ready cancelled user', 'running cancelled keeper', 'running cancelled operator', 'running cancelled user', 'error cancelled operator', 'error cancelled user']) THEN
+        PERFORM reelstate.refuse('task', (NEW.job_id || '/' || NEW.stage || '/' || NEW.part)::text, OLD.status, NEW.status,
+                                 CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END);
+    END IF;
     INSERT INTO reelstate.events (entity, job_id, stage, part, token, worker_id, data, version, origin, target, actor, reason, at)
-    SELECT 'task', n.job_id, n.stage, n.part, n.token, n.last_worker, CASE WHEN n.status = 'error' THEN n.error WHEN n.status = 'ready' AND n.lane < 0 THEN jsonb_build_object('isolated', true, 'lost', n.lost) END, o.version + 1, o.status,
-               CASE WHEN o.job_id IS NULL OR n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1 OR n.version > o.version + 1
-                      OR n.status <> o.status AND n.version = o.version
-                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['new ready', 'new skipped', 'ready running', 'ready new', 'running done', 'running error', 'running skipped', 'ready done', 'ready skipped', 'running ready', 'running new', 'error ready', 'error new', 'done ready', 'done new', 'skipped ready', 'skipped new', 'new cancelled', 'ready cancelled', 'running cancelled', 'error cancelled'])
-                      OR n.status <> o.status AND NOT n.version = o.version AND NOT (n.actor = 'worker' AND (o.status = 'ready' AND n.status = 'running' OR o.status = 'running' AND n.status = 'done'))
-                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
-                             = ANY (ARRAY['new ready operator', 'new ready orchestrator', 'new ready user', 'new skipped orchestrator', 'ready running worker', 'ready new doctor', 'ready new keeper', 'ready new operator', 'ready new orchestrator', 'ready new user', 'running done worker', 'running error keeper', 'running error worker', 'running skipped worker', 'ready done worker', 'ready skipped worker', 'running ready doctor', 'running ready keeper', 'running ready operator', 'running ready worker', 'running new doctor', 'running new keeper', 'running new operator', 'running new worker', 'error ready operator', 'error ready orchestrator', 'error ready user', 'error new doctor', 'error new keeper', 'error new operator', 'error new orchestrator', 'error new user', 'done ready operator', 'done ready user', 'done new operator', 'done new user', 'skipped ready operator', 'skipped ready user', 'skipped new operator', 'skipped new user', 'new cancelled operator', 'new cancelled user', 'ready cancelled operator', 'ready cancelled user', 'running cancelled keeper', 'running cancelled operator', 'running cancelled user', 'error cancelled operator', 'error cancelled user'])
-                    THEN reelstate.refuse('task', n.job_id || '/' || n.stage || '/' || n.part::text, o.status, n.status,
-                                          CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
-                    ELSE n.status END,
-               CASE WHEN n.version = o.version THEN reelstate.mark_manual() ELSE n.actor END,
-               CASE WHEN NOT n.version = o.version THEN n.reason END,
-               CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
-    FROM after n LEFT JOIN before o ON o.job_id = n.job_id AND o.stage = n.stage AND o.part = n.part
-    WHERE o.job_id IS NULL OR n.status <> o.status OR n.version < o.version OR n.token < o.token OR n.attempt < o.attempt - 1
-           OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
-    IF current_setting('reelstate.manual', true) = 'on' THEN
-        PERFORM set_config('reelstate.manual', '', true);
-        UPDATE reelstate.tasks n
-        SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
-        FROM before o WHERE o.job_id = n.job_id AND o.stage = n.stage AND o.part = n.part AND n.version = o.version AND n.status <> o.status;
+    VALUES ('task', NEW.job_id, NEW.stage, NEW.part, NEW.token, NEW.last_worker, CASE WHEN NEW.status = 'error' THEN NEW.error WHEN NEW.status = 'ready' AND NEW.lane < 0 THEN jsonb_build_object('isolated', true, 'lost', NEW.lost) END, OLD.version + 1, OLD.status, NEW.status,
+            CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END,
+            CASE WHEN NOT NEW.version = OLD.version THEN NEW.reason END,
+            CASE WHEN NEW.version = OLD.version THEN clock_timestamp() ELSE NEW.changed_at END);
+    IF NEW.version = OLD.version THEN
+        UPDATE reelstate.tasks
+        SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
+        WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part;
     END IF;
     RETURN NULL;
 END $$;
@@ -171,7 +171,7 @@ CREATE FUNCTION reelstate.guard_tasks_insert() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    PERFORM reelstate.refuse('task', n.job_id || '/' || n.stage || '/' || n.part::text, NULL, n.status, n.actor) FROM inserted n WHERE n.status NOT IN ('new', 'ready') OR n.version <> 1;
+    PERFORM reelstate.refuse('task', (NEW.job_id || '/' || NEW.stage || '/' || NEW.part)::text, NULL, NEW.status, NEW.actor);
     RETURN NULL;
 END $$;
 
@@ -179,35 +179,30 @@ END $$;
 
 CREATE FUNCTION reelstate.guard_workers_change() RETURNS trigger
     LANGUAGE plpgsql
-    SET enable_nestloop TO 'off'
-    SET enable_hashjoin TO 'on'
     AS $$
 BEGIN
-    IF current_setting('reelstate.repairing', true) = 'on' THEN
+    IF current_setting('reelstate.repairing', true) = 'on' OR pg_trigger_depth() > 1
+       AND NEW.actor = 'sql' AND NEW.status = OLD.status AND NEW.version = OLD.version + 1 THEN
         RETURN NULL;
     END IF;
+    IF NOT (NEW.id = OLD.id) OR NEW.version < OLD.version OR NEW.version > OLD.version + 1
+       OR NEW.status <> OLD.status AND NEW.version = OLD.version
+          AND NOT OLD.status || ' ' || NEW.status = ANY (ARRAY['active draining', 'draining active', 'active offline', 'draining offline', 'offline active'])
+       OR NEW.status <> OLD.status AND NOT NEW.version = OLD.version
+          AND NOT OLD.status || ' ' || NEW.status || ' ' || split_part(NEW.actor, ':', 1)
+              = ANY (ARRAY['active draining operator', 'active draining worker', 'draining active operator', 'active offline keeper', 'active offline worker', 'draining offline keeper', 'draining offline worker', 'offline active worker']) THEN
+        PERFORM reelstate.refuse('worker', (NEW.id)::text, OLD.status, NEW.status,
+                                 CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END);
+    END IF;
     INSERT INTO reelstate.events (entity, worker_id, data, version, origin, target, actor, reason, at)
-    SELECT 'worker', n.id, NULL::jsonb, o.version + 1, o.status,
-               CASE WHEN o.id IS NULL OR n.version < o.version OR n.version > o.version + 1
-                      OR n.status <> o.status AND n.version = o.version
-                         AND NOT o.status || ' ' || n.status = ANY (ARRAY['active draining', 'draining active', 'active offline', 'draining offline', 'offline active'])
-                      OR n.status <> o.status AND NOT n.version = o.version AND NOT (false)
-                         AND NOT o.status || ' ' || n.status || ' ' || split_part(n.actor, ':', 1)
-                             = ANY (ARRAY['active draining operator', 'active draining worker', 'draining active operator', 'active offline keeper', 'active offline worker', 'draining offline keeper', 'draining offline worker', 'offline active worker'])
-                    THEN reelstate.refuse('worker', n.id::text, o.status, n.status,
-                                          CASE WHEN n.version = o.version THEN 'sql' ELSE n.actor END)
-                    ELSE n.status END,
-               CASE WHEN n.version = o.version THEN reelstate.mark_manual() ELSE n.actor END,
-               CASE WHEN NOT n.version = o.version THEN n.reason END,
-               CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END
-    FROM after n LEFT JOIN before o ON o.id = n.id
-    WHERE o.id IS NULL OR n.status <> o.status OR n.version < o.version
-           OR n.version <> o.version AND (n.actor <> 'sql' OR pg_trigger_depth() = 1);
-    IF current_setting('reelstate.manual', true) = 'on' THEN
-        PERFORM set_config('reelstate.manual', '', true);
-        UPDATE reelstate.workers n
-        SET version = n.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
-        FROM before o WHERE o.id = n.id AND n.version = o.version AND n.status <> o.status;
+    VALUES ('worker', NEW.id, NULL::jsonb, OLD.version + 1, OLD.status, NEW.status,
+            CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END,
+            CASE WHEN NOT NEW.version = OLD.version THEN NEW.reason END,
+            CASE WHEN NEW.version = OLD.version THEN clock_timestamp() ELSE NEW.changed_at END);
+    IF NEW.version = OLD.version THEN
+        UPDATE reelstate.workers
+        SET version = OLD.version + 1, actor = 'sql', reason = NULL, changed_at = clock_timestamp()
+        WHERE id = NEW.id;
     END IF;
     RETURN NULL;
 END $$;
@@ -218,21 +213,12 @@ CREATE FUNCTION reelstate.guard_workers_insert() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
+    IF NEW.status NOT IN ('active') OR NEW.version <> 1 THEN
+        PERFORM reelstate.refuse('worker', (NEW.id)::text, NULL, NEW.status, NEW.actor);
+    END IF;
     INSERT INTO reelstate.events (entity, worker_id, version, origin, target, actor, reason, at)
-    SELECT 'worker', n.id, 1, NULL,
-           CASE WHEN n.status NOT IN ('active') OR n.version <> 1 THEN reelstate.refuse('worker', n.id::text, NULL, n.status, n.actor) ELSE n.status END, n.actor, n.reason, n.changed_at
-    FROM inserted n;
+    VALUES ('worker', NEW.id, 1, NULL, NEW.status, NEW.actor, NEW.reason, NEW.changed_at);
     RETURN NULL;
-END $$;
-
--- Name: mark_manual(); Type: FUNCTION; Schema: reelstate; Owner: -
-
-CREATE FUNCTION reelstate.mark_manual() RETURNS text
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM set_config('reelstate.manual', 'on', true);
-    RETURN 'sql';
 END $$;
 
 -- Name: move_priority(); Type: FUNCTION; Schema: reelstate; Owner: -
@@ -267,6 +253,76 @@ CREATE FUNCTION reelstate.new_id() RETURNS bigint
            | (nextval('reelstate.ids') & 4194303)
 $$;
 
+-- Name: outbox_jobs(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.outbox_jobs() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM reelstate.webhooks)
+       OR current_setting('reelstate.repairing', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
+    WITH event AS (
+        SELECT t.name AS type, n.id AS job_id, n.user_id,
+               CASE WHEN n.version = o.version THEN clock_timestamp() ELSE n.changed_at END AS at,
+               jsonb_build_object('job_id', n.id, 'pipeline', p.name, 'status', n.status, 'user_id', n.user_id,
+                   'version', o.version + 1, 'resource_id', n.resource_id, 'reason', n.reason,
+                   'error', CASE WHEN n.status IN ('failed', 'quarantined') THEN n.error END,
+                   'created_at', extract(epoch FROM n.created_at), 'started_at', extract(epoch FROM n.started_at),
+                   'finished_at', extract(epoch FROM n.finished_at)) AS data
+        FROM after n
+        JOIN before o ON o.id = n.id
+        JOIN reelstate.event_types t ON t.target = n.status AND t.origin IN ('', o.status)
+         AND (NOT t.resources OR n.resource_id IS NOT NULL)
+        LEFT JOIN reelstate.pipelines p ON p.id = n.pipeline_id
+        WHERE n.status <> o.status
+    )
+    INSERT INTO reelstate.deliveries (webhook_id, lane, url, type, job_id, data, created_at, next_at)
+    SELECT w.id, w.id, NULL, e.type, e.job_id, e.data, e.at, e.at
+    FROM event e JOIN reelstate.webhooks w ON w.kind = 'webhook' AND w.enabled AND w.user_id IN ('', e.user_id)
+     AND (w.events = '{}' OR e.type = ANY (w.events))
+    UNION ALL
+    SELECT w.id, c.lane, c.url, e.type, e.job_id, e.data, e.at, e.at
+    FROM event e JOIN reelstate.callbacks c ON c.job_id = e.job_id
+    JOIN reelstate.webhooks w ON w.id = c.webhook_id AND w.enabled;
+    INSERT INTO reelstate.alerts (type, subject, message, job_id, at)
+    SELECT CASE n.status WHEN 'failed' THEN 'job_max_retries_exceeded' ELSE 'quarantined' END,
+           coalesce(p.name, '#' || n.pipeline_id),
+           left(coalesce(n.error -> 'cause' ->> 'message', n.reason, ''), 1000), n.id, n.changed_at
+    FROM after n JOIN before o ON o.id = n.id LEFT JOIN reelstate.pipelines p ON p.id = n.pipeline_id
+    WHERE n.status <> o.status AND n.status IN ('failed', 'quarantined')
+      AND split_part(n.actor, ':', 1) IN ('orchestrator', 'keeper', 'doctor')
+      AND EXISTS (SELECT FROM reelstate.webhooks WHERE kind = 'alert');
+    RETURN NULL;
+END $$;
+
+-- Name: outbox_webhooks(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.outbox_webhooks() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO reelstate.alerts (type, subject, message, at)
+    SELECT 'endpoint_disabled', NEW.id, NEW.disabled, NEW.changed_at
+    WHERE EXISTS (SELECT FROM reelstate.webhooks WHERE kind = 'alert');
+    RETURN NULL;
+END $$;
+
+-- Name: outbox_workers(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.outbox_workers() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO reelstate.alerts (type, subject, message, at)
+    SELECT CASE NEW.status WHEN 'offline' THEN 'worker_shutdown' ELSE 'worker_startup' END, NEW.name,
+           CASE WHEN NEW.status = 'offline' AND split_part(NEW.actor, ':', 1) = 'keeper' THEN 'lost on ' ELSE 'on ' END
+           || NEW.hostname, NEW.changed_at
+    WHERE EXISTS (SELECT FROM reelstate.webhooks WHERE kind = 'alert');
+    RETURN NULL;
+END $$;
+
 -- Name: refuse(text, text, text, text, text); Type: FUNCTION; Schema: reelstate; Owner: -
 
 CREATE FUNCTION reelstate.refuse(entity text, key text, origin text, target text, actor text) RETURNS text
@@ -277,6 +333,102 @@ BEGIN
         entity, key, coalesce(origin, 'insert'), target, actor
         USING ERRCODE = 'RS001', HINT = 'the state machines are drawn in docs/lifecycle.md';
 END $$;
+
+-- Name: alert_cooldowns; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.alert_cooldowns (
+    type text NOT NULL,
+    subject text NOT NULL,
+    sent_at timestamp with time zone NOT NULL
+);
+
+-- Name: alerts; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.alerts (
+    id bigint NOT NULL,
+    type text NOT NULL,
+    subject text NOT NULL,
+    message text NOT NULL,
+    job_id bigint,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    folded_at timestamp with time zone
+);
+
+-- Name: alerts_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.alerts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.alerts_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: callbacks; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.callbacks (
+    job_id bigint NOT NULL,
+    webhook_id text NOT NULL,
+    url text NOT NULL,
+    lane text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+-- Name: deliveries; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.deliveries (
+    id bigint NOT NULL,
+    webhook_id text NOT NULL,
+    lane text NOT NULL,
+    url text,
+    type text NOT NULL,
+    job_id bigint,
+    once text,
+    data jsonb NOT NULL,
+    status text DEFAULT 'pending'::text NOT NULL,
+    attempt integer DEFAULT 0 NOT NULL,
+    token integer DEFAULT 0 NOT NULL,
+    leased boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    next_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT deliveries_leased CHECK (((NOT leased) OR (status = 'pending'::text))),
+    CONSTRAINT deliveries_status CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+)
+WITH (fillfactor='80');
+
+-- Name: deliveries_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.deliveries ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.deliveries_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: delivery_attempts; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.delivery_attempts (
+    delivery_id bigint NOT NULL,
+    token integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    seconds double precision NOT NULL,
+    status integer,
+    failure text,
+    response text
+);
+
+-- Name: event_types; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.event_types (
+    name text NOT NULL,
+    origin text DEFAULT ''::text NOT NULL,
+    target text NOT NULL,
+    resources boolean DEFAULT false NOT NULL
+);
 
 -- Name: events; Type: TABLE; Schema: reelstate; Owner: -
 
@@ -296,7 +448,10 @@ CREATE TABLE reelstate.events (
     actor text NOT NULL,
     reason text,
     data jsonb,
-    CONSTRAINT events_entity CHECK ((entity = ANY (ARRAY['job'::text, 'stage'::text, 'task'::text, 'worker'::text, 'finding'::text])))
+    job_version integer,
+    job_origin text,
+    job_target text,
+    CONSTRAINT events_entity CHECK ((entity = ANY (ARRAY['job'::text, 'stage'::text, 'task'::text, 'worker'::text, 'finding'::text, 'task+job'::text, 'job+stage'::text])))
 );
 
 -- Name: events_archive; Type: TABLE; Schema: reelstate; Owner: -
@@ -316,7 +471,10 @@ CREATE TABLE reelstate.events_archive (
     target text CONSTRAINT events_target_not_null NOT NULL,
     actor text CONSTRAINT events_actor_not_null NOT NULL,
     reason text,
-    data jsonb
+    data jsonb,
+    job_version integer,
+    job_origin text,
+    job_target text
 )
 PARTITION BY RANGE (job_id);
 
@@ -325,7 +483,7 @@ PARTITION BY RANGE (job_id);
 ALTER TABLE reelstate.events ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME reelstate.events_id_seq
     START WITH 1
-    INCREMENT BY 1
+    INCREMENT BY 2
     NO MINVALUE
     NO MAXVALUE
     CACHE 500
@@ -348,6 +506,79 @@ CREATE TABLE reelstate.findings (
     subject text NOT NULL,
     found_at timestamp with time zone NOT NULL
 );
+
+-- Name: history; Type: VIEW; Schema: reelstate; Owner: -
+
+CREATE VIEW reelstate.history AS
+ SELECT e.xid,
+    (e.id -
+        CASE
+            WHEN ((half.n = 0) AND (e.entity = ANY (ARRAY['task+job'::text, 'job+stage'::text]))) THEN 1
+            ELSE 0
+        END) AS id,
+        CASE e.entity
+            WHEN 'task+job'::text THEN
+            CASE half.n
+                WHEN 0 THEN 'task'::text
+                ELSE 'job'::text
+            END
+            WHEN 'job+stage'::text THEN
+            CASE half.n
+                WHEN 0 THEN 'job'::text
+                ELSE 'stage'::text
+            END
+            ELSE e.entity
+        END AS entity,
+    e.job_id,
+        CASE
+            WHEN (half.n = 0) THEN (e.stage)::integer
+            WHEN (e.entity = 'job+stage'::text) THEN 0
+            ELSE '-1'::integer
+        END AS stage,
+        CASE
+            WHEN (half.n = 0) THEN e.part
+            ELSE '-1'::integer
+        END AS part,
+        CASE
+            WHEN (half.n = 0) THEN e.worker_id
+            ELSE NULL::bigint
+        END AS worker_id,
+        CASE
+            WHEN (half.n = 0) THEN e.version
+            WHEN (e.entity = 'job+stage'::text) THEN 1
+            ELSE e.job_version
+        END AS version,
+        CASE
+            WHEN (half.n = 0) THEN e.token
+            ELSE NULL::bigint
+        END AS token,
+    e.at,
+        CASE
+            WHEN (half.n = 0) THEN e.origin
+            ELSE e.job_origin
+        END AS origin,
+        CASE
+            WHEN (half.n = 0) THEN e.target
+            WHEN (e.entity = 'job+stage'::text) THEN 'opened'::text
+            ELSE e.job_target
+        END AS target,
+        CASE
+            WHEN ((half.n = 1) AND ((e.entity = 'job+stage'::text) OR (e.job_target = 'completed'::text))) THEN 'orchestrator'::text
+            ELSE e.actor
+        END AS actor,
+        CASE
+            WHEN (half.n = 0) THEN e.reason
+            ELSE NULL::text
+        END AS reason,
+        CASE
+            WHEN (half.n = 0) THEN e.data
+            WHEN (e.entity = 'job+stage'::text) THEN '{"total": 1}'::jsonb
+            ELSE NULL::jsonb
+        END AS data
+   FROM (reelstate.events e
+     JOIN ( SELECT 0 AS n
+        UNION ALL
+         SELECT 1) half ON (((half.n = 0) OR (e.entity = ANY (ARRAY['task+job'::text, 'job+stage'::text])))));
 
 -- Name: idempotency; Type: TABLE; Schema: reelstate; Owner: -
 
@@ -536,6 +767,117 @@ CREATE TABLE reelstate.migrations (
     applied_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+-- Name: stages; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.stages (
+    job_id bigint NOT NULL,
+    stage smallint NOT NULL,
+    open boolean DEFAULT true NOT NULL,
+    sole boolean DEFAULT false NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    total integer NOT NULL,
+    done integer DEFAULT 0 NOT NULL,
+    skipped integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    CONSTRAINT stages_counters CHECK (((total >= 0) AND (done >= 0) AND (skipped >= 0) AND (failed >= 0) AND (((done + skipped) + failed) <= total)))
+)
+WITH (fillfactor='70');
+
+-- Name: tasks; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.tasks (
+    job_id bigint NOT NULL,
+    stage smallint NOT NULL,
+    priority smallint DEFAULT 5 NOT NULL,
+    part integer NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    lane integer NOT NULL,
+    token bigint DEFAULT 0 NOT NULL,
+    last_worker bigint,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    attempt smallint DEFAULT 0 NOT NULL,
+    max_attempts smallint DEFAULT 3 NOT NULL,
+    lost smallint DEFAULT 0 NOT NULL,
+    lost_alone smallint DEFAULT 0 NOT NULL,
+    status text DEFAULT 'new'::text NOT NULL,
+    actor text DEFAULT 'sql'::text NOT NULL,
+    reason text,
+    worker_id bigint,
+    lease_expires_at timestamp with time zone,
+    run_after timestamp with time zone,
+    ready_at timestamp with time zone,
+    claimed_at timestamp with time zone,
+    started_at timestamp with time zone,
+    progress_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    lease real DEFAULT 60 NOT NULL,
+    stall_after real,
+    timeout real,
+    percent real DEFAULT 0 NOT NULL,
+    max_lost smallint DEFAULT 3 NOT NULL,
+    alone boolean DEFAULT false NOT NULL,
+    step text,
+    message text,
+    input jsonb,
+    checkpoint jsonb,
+    result jsonb,
+    error jsonb,
+    isolate_after smallint DEFAULT 2 NOT NULL,
+    flag_after real,
+    sole boolean DEFAULT false NOT NULL,
+    CONSTRAINT tasks_numbers CHECK (((attempt >= 0) AND (attempt <= max_attempts) AND (lost_alone >= 0) AND (lost_alone <= lost) AND (part >= 0) AND (stage >= 0) AND (priority >= 0) AND (priority <= 10) AND (version >= 1) AND (token >= 0) AND (percent >= (0)::double precision) AND (percent <= (100)::double precision) AND (lane <> 0))),
+    CONSTRAINT tasks_state CHECK (
+CASE status
+    WHEN 'ready'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NULL) AND (run_after IS NULL) AND (ready_at IS NOT NULL))
+    WHEN 'running'::text THEN ((worker_id IS NOT NULL) AND (lease_expires_at IS NOT NULL) AND (finished_at IS NULL) AND (run_after IS NULL))
+    WHEN 'error'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND ((finished_at IS NULL) = (run_after IS NOT NULL)))
+    WHEN 'new'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NULL))
+    ELSE ((status = ANY (ARRAY['done'::text, 'skipped'::text, 'cancelled'::text])) AND (worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NOT NULL) AND (run_after IS NULL))
+END),
+    CONSTRAINT tasks_times CHECK ((finished_at >= started_at))
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.05');
+
+-- Name: opened_stages; Type: VIEW; Schema: reelstate; Owner: -
+
+CREATE VIEW reelstate.opened_stages AS
+ SELECT stages.job_id,
+    stages.stage,
+    stages.open,
+    stages.sole,
+    stages.version,
+    stages.total,
+    stages.done,
+    stages.skipped,
+    stages.failed,
+    stages.opened_at
+   FROM reelstate.stages
+UNION ALL
+ SELECT t.job_id,
+    t.stage,
+    true AS open,
+    true AS sole,
+    1 AS version,
+    1 AS total,
+        CASE
+            WHEN (t.status = 'done'::text) THEN 1
+            ELSE 0
+        END AS done,
+        CASE
+            WHEN (t.status = 'skipped'::text) THEN 1
+            ELSE 0
+        END AS skipped,
+        CASE
+            WHEN ((t.status = 'error'::text) AND (t.run_after IS NULL)) THEN 1
+            ELSE 0
+        END AS failed,
+    ( SELECT j.created_at
+           FROM reelstate.jobs j
+          WHERE (j.id = t.job_id)) AS opened_at
+   FROM reelstate.tasks t
+  WHERE t.sole;
+
 -- Name: pipelines; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.pipelines (
@@ -574,23 +916,6 @@ CREATE TABLE reelstate.secrets (
     secret text NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
-
--- Name: stages; Type: TABLE; Schema: reelstate; Owner: -
-
-CREATE TABLE reelstate.stages (
-    job_id bigint NOT NULL,
-    stage smallint NOT NULL,
-    open boolean DEFAULT true NOT NULL,
-    sole boolean DEFAULT false NOT NULL,
-    version integer DEFAULT 1 NOT NULL,
-    total integer NOT NULL,
-    done integer DEFAULT 0 NOT NULL,
-    skipped integer DEFAULT 0 NOT NULL,
-    failed integer DEFAULT 0 NOT NULL,
-    opened_at timestamp with time zone NOT NULL,
-    CONSTRAINT stages_counters CHECK (((total >= 0) AND (done >= 0) AND (skipped >= 0) AND (failed >= 0) AND (((done + skipped) + failed) <= total)))
-)
-WITH (fillfactor='70');
 
 -- Name: stages_archive; Type: TABLE; Schema: reelstate; Owner: -
 
@@ -759,60 +1084,6 @@ ALTER TABLE reelstate.steps ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
--- Name: tasks; Type: TABLE; Schema: reelstate; Owner: -
-
-CREATE TABLE reelstate.tasks (
-    job_id bigint NOT NULL,
-    stage smallint NOT NULL,
-    priority smallint DEFAULT 5 NOT NULL,
-    part integer NOT NULL,
-    version integer DEFAULT 1 NOT NULL,
-    lane integer NOT NULL,
-    token bigint DEFAULT 0 NOT NULL,
-    last_worker bigint,
-    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    attempt smallint DEFAULT 0 NOT NULL,
-    max_attempts smallint DEFAULT 3 NOT NULL,
-    lost smallint DEFAULT 0 NOT NULL,
-    lost_alone smallint DEFAULT 0 NOT NULL,
-    status text DEFAULT 'new'::text NOT NULL,
-    actor text DEFAULT 'sql'::text NOT NULL,
-    reason text,
-    worker_id bigint,
-    lease_expires_at timestamp with time zone,
-    run_after timestamp with time zone,
-    ready_at timestamp with time zone,
-    claimed_at timestamp with time zone,
-    started_at timestamp with time zone,
-    progress_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    lease real DEFAULT 60 NOT NULL,
-    stall_after real,
-    timeout real,
-    percent real DEFAULT 0 NOT NULL,
-    max_lost smallint DEFAULT 3 NOT NULL,
-    alone boolean DEFAULT false NOT NULL,
-    step text,
-    message text,
-    input jsonb,
-    checkpoint jsonb,
-    result jsonb,
-    error jsonb,
-    isolate_after smallint DEFAULT 2 NOT NULL,
-    flag_after real,
-    CONSTRAINT tasks_numbers CHECK (((attempt >= 0) AND (attempt <= max_attempts) AND (lost_alone >= 0) AND (lost_alone <= lost) AND (part >= 0) AND (stage >= 0) AND (priority >= 0) AND (priority <= 10) AND (version >= 1) AND (token >= 0) AND (percent >= (0)::double precision) AND (percent <= (100)::double precision) AND (lane <> 0))),
-    CONSTRAINT tasks_state CHECK (
-CASE status
-    WHEN 'ready'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NULL) AND (run_after IS NULL) AND (ready_at IS NOT NULL))
-    WHEN 'running'::text THEN ((worker_id IS NOT NULL) AND (lease_expires_at IS NOT NULL) AND (finished_at IS NULL) AND (run_after IS NULL))
-    WHEN 'error'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND ((finished_at IS NULL) = (run_after IS NOT NULL)))
-    WHEN 'new'::text THEN ((worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NULL))
-    ELSE ((status = ANY (ARRAY['done'::text, 'skipped'::text, 'cancelled'::text])) AND (worker_id IS NULL) AND (lease_expires_at IS NULL) AND (finished_at IS NOT NULL) AND (run_after IS NULL))
-END),
-    CONSTRAINT tasks_times CHECK ((finished_at >= started_at))
-)
-WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_cost_delay='0', autovacuum_analyze_scale_factor='0.05');
-
 -- Name: tasks_archive; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.tasks_archive (
@@ -853,7 +1124,8 @@ CREATE TABLE reelstate.tasks_archive (
     result jsonb,
     error jsonb,
     isolate_after smallint CONSTRAINT tasks_isolate_after_not_null NOT NULL,
-    flag_after real
+    flag_after real,
+    sole boolean CONSTRAINT tasks_sole_not_null NOT NULL
 )
 PARTITION BY RANGE (job_id);
 
@@ -900,6 +1172,27 @@ CREATE TABLE reelstate.videos (
     published bigint
 );
 
+-- Name: webhooks; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.webhooks (
+    id text NOT NULL,
+    kind text NOT NULL,
+    user_id text DEFAULT ''::text NOT NULL,
+    url text DEFAULT ''::text NOT NULL,
+    events text[] DEFAULT '{}'::text[] NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    secret text NOT NULL,
+    old_secret text,
+    old_until timestamp with time zone,
+    enabled boolean DEFAULT true NOT NULL,
+    disabled text,
+    failing_since timestamp with time zone,
+    actor text DEFAULT 'sql'::text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT webhooks_kind CHECK ((kind = ANY (ARRAY['webhook'::text, 'callback'::text, 'alert'::text])))
+);
+
 -- Name: worker_instances; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.worker_instances (
@@ -942,6 +1235,36 @@ CREATE TABLE reelstate.workers (
     CONSTRAINT workers_status CHECK ((status = ANY (ARRAY['active'::text, 'draining'::text, 'offline'::text])))
 )
 WITH (fillfactor='50');
+
+-- Name: alert_cooldowns alert_cooldowns_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.alert_cooldowns
+    ADD CONSTRAINT alert_cooldowns_pkey PRIMARY KEY (type, subject);
+
+-- Name: alerts alerts_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.alerts
+    ADD CONSTRAINT alerts_pkey PRIMARY KEY (id);
+
+-- Name: callbacks callbacks_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.callbacks
+    ADD CONSTRAINT callbacks_pkey PRIMARY KEY (job_id);
+
+-- Name: deliveries deliveries_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.deliveries
+    ADD CONSTRAINT deliveries_pkey PRIMARY KEY (id);
+
+-- Name: delivery_attempts delivery_attempts_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (delivery_id, token);
+
+-- Name: event_types event_types_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.event_types
+    ADD CONSTRAINT event_types_pkey PRIMARY KEY (name, origin, target);
 
 -- Name: events_archive events_archive_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
@@ -1093,6 +1416,11 @@ ALTER TABLE ONLY reelstate.uploads
 ALTER TABLE ONLY reelstate.videos
     ADD CONSTRAINT videos_pkey PRIMARY KEY (id);
 
+-- Name: webhooks webhooks_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.webhooks
+    ADD CONSTRAINT webhooks_pkey PRIMARY KEY (id);
+
 -- Name: worker_instances worker_instances_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.worker_instances
@@ -1107,6 +1435,34 @@ ALTER TABLE ONLY reelstate.worker_names
 
 ALTER TABLE ONLY reelstate.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
+
+-- Name: alerts_by_age; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX alerts_by_age ON reelstate.alerts USING btree (at);
+
+-- Name: alerts_unsent; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX alerts_unsent ON reelstate.alerts USING btree (type, subject) WHERE (folded_at IS NULL);
+
+-- Name: deliveries_busy; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX deliveries_busy ON reelstate.deliveries USING btree (lane) WHERE leased;
+
+-- Name: deliveries_by_age; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX deliveries_by_age ON reelstate.deliveries USING btree (created_at);
+
+-- Name: deliveries_by_webhook; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX deliveries_by_webhook ON reelstate.deliveries USING btree (webhook_id, id);
+
+-- Name: deliveries_due; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX deliveries_due ON reelstate.deliveries USING btree (lane, next_at) WHERE (status = 'pending'::text);
+
+-- Name: deliveries_once; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX deliveries_once ON reelstate.deliveries USING btree (webhook_id, once) WHERE (once IS NOT NULL);
 
 -- Name: events_archive_by_entity; Type: INDEX; Schema: reelstate; Owner: -
 
@@ -1252,6 +1608,10 @@ CREATE INDEX videos_by_user ON reelstate.videos USING btree (user_id, id) WHERE 
 
 CREATE INDEX videos_stored ON reelstate.videos USING btree (source) WHERE ((deleted_at IS NULL) AND (substr(source, 1, 9) = 'stored://'::text));
 
+-- Name: webhooks_by_user; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX webhooks_by_user ON reelstate.webhooks USING btree (user_id) WHERE (kind = 'callback'::text);
+
 -- Name: workers_by_name; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX workers_by_name ON reelstate.workers USING btree (name);
@@ -1266,7 +1626,15 @@ CREATE TRIGGER audit_reopened AFTER UPDATE OF open ON reelstate.stages FOR EACH 
 
 -- Name: jobs clear_flag; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER clear_flag BEFORE UPDATE OF status ON reelstate.jobs FOR EACH ROW WHEN (((old.flagged IS NOT NULL) AND (new.status <> old.status) AND (new.status <> ALL (ARRAY['validating'::text, 'planning'::text, 'downloading_inputs'::text, 'processing'::text, 'uploading_outputs'::text])))) EXECUTE FUNCTION reelstate.clear_flag();
+CREATE TRIGGER clear_flag AFTER UPDATE OF status ON reelstate.jobs FOR EACH ROW WHEN (((old.flagged IS NOT NULL) AND (new.status <> old.status) AND (new.status <> ALL (ARRAY['validating'::text, 'planning'::text, 'downloading_inputs'::text, 'processing'::text, 'uploading_outputs'::text])))) EXECUTE FUNCTION reelstate.clear_flag();
+
+-- Name: jobs end_recording; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER end_recording AFTER INSERT OR UPDATE ON reelstate.jobs FOR EACH STATEMENT EXECUTE FUNCTION reelstate.end_recording();
+
+-- Name: tasks end_recording; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER end_recording AFTER INSERT OR UPDATE ON reelstate.tasks FOR EACH STATEMENT EXECUTE FUNCTION reelstate.end_recording();
 
 -- Name: events guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
@@ -1274,7 +1642,7 @@ CREATE TRIGGER guard_change BEFORE DELETE OR UPDATE ON reelstate.events FOR EACH
 
 -- Name: jobs guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.jobs REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_jobs_change();
+CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.jobs FOR EACH ROW WHEN ((((new.status <> old.status) OR (new.version <> old.version) OR (new.version < old.version) OR (NOT (new.id = old.id))) AND (NOT COALESCE(((new.version = (old.version + 1)) AND (((old.status = 'pending'::text) AND (new.actor = 'worker'::text) AND (new.status = ANY (ARRAY['validating'::text, 'planning'::text, 'downloading_inputs'::text, 'processing'::text, 'uploading_outputs'::text]))) OR ((old.status = ANY (ARRAY['validating'::text, 'planning'::text, 'downloading_inputs'::text, 'processing'::text, 'uploading_outputs'::text])) AND (new.actor = 'orchestrator'::text) AND (new.status = 'completed'::text))) AND (NOT (new.version < old.version)) AND (new.id = old.id) AND (current_setting('reelstate.recorded'::text, true) = 'on'::text)), false)))) EXECUTE FUNCTION reelstate.guard_jobs_change();
 
 -- Name: lanes guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
@@ -1286,11 +1654,11 @@ CREATE TRIGGER guard_change BEFORE UPDATE ON reelstate.pipelines FOR EACH ROW WH
 
 -- Name: tasks guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.tasks REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_tasks_change();
+CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.tasks FOR EACH ROW WHEN ((((new.status <> old.status) OR (new.version <> old.version) OR (new.version < old.version) OR (new.token < old.token) OR (new.attempt < (old.attempt - 1)) OR (NOT ((new.job_id = old.job_id) AND (new.stage = old.stage) AND (new.part = old.part)))) AND (NOT COALESCE(((new.version = (old.version + 1)) AND ((new.actor = 'worker'::text) AND (((old.status = 'ready'::text) AND (new.status = 'running'::text)) OR ((old.status = 'running'::text) AND (new.status = ANY (ARRAY['done'::text, 'skipped'::text]))))) AND (NOT ((new.version < old.version) OR (new.token < old.token) OR (new.attempt < (old.attempt - 1)))) AND (new.job_id = old.job_id) AND (new.stage = old.stage) AND (new.part = old.part) AND (current_setting('reelstate.recorded'::text, true) = 'on'::text)), false)))) EXECUTE FUNCTION reelstate.guard_tasks_change();
 
 -- Name: workers guard_change; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.workers REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_workers_change();
+CREATE TRIGGER guard_change AFTER UPDATE ON reelstate.workers FOR EACH ROW WHEN ((((new.status <> old.status) OR (new.version <> old.version) OR (new.version < old.version) OR (NOT (new.id = old.id))) AND (NOT COALESCE(((new.version = (old.version + 1)) AND false AND (NOT (new.version < old.version)) AND (new.id = old.id) AND (current_setting('reelstate.recorded'::text, true) = 'on'::text)), false)))) EXECUTE FUNCTION reelstate.guard_workers_change();
 
 -- Name: jobs guard_delete; Type: TRIGGER; Schema: reelstate; Owner: -
 
@@ -1314,15 +1682,15 @@ CREATE TRIGGER guard_delete BEFORE DELETE OR TRUNCATE ON reelstate.tasks FOR EAC
 
 -- Name: jobs guard_insert; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.jobs REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_jobs_insert();
+CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.jobs FOR EACH ROW WHEN (((new.status <> 'pending'::text) OR (new.version <> 1) OR (NOT COALESCE((current_setting('reelstate.recorded'::text, true) = 'on'::text), false)))) EXECUTE FUNCTION reelstate.guard_jobs_insert();
 
 -- Name: tasks guard_insert; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.tasks REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_tasks_insert();
+CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.tasks FOR EACH ROW WHEN (((new.status <> ALL (ARRAY['new'::text, 'ready'::text])) OR (new.version <> 1))) EXECUTE FUNCTION reelstate.guard_tasks_insert();
 
 -- Name: workers guard_insert; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.workers REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_workers_insert();
+CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.workers FOR EACH ROW WHEN (((new.status <> 'active'::text) OR (new.version <> 1) OR (NOT COALESCE((current_setting('reelstate.recorded'::text, true) = 'on'::text), false)))) EXECUTE FUNCTION reelstate.guard_workers_insert();
 
 -- Name: events guard_truncate; Type: TRIGGER; Schema: reelstate; Owner: -
 
@@ -1331,3 +1699,19 @@ CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON reelstate.events FOR EACH STATE
 -- Name: jobs move_priority; Type: TRIGGER; Schema: reelstate; Owner: -
 
 CREATE TRIGGER move_priority AFTER UPDATE OF priority ON reelstate.jobs FOR EACH ROW WHEN (((old.priority <> new.priority) AND (new.status <> ALL (ARRAY['completed'::text, 'cancelled'::text])))) EXECUTE FUNCTION reelstate.move_priority();
+
+-- Name: jobs outbox_change; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER outbox_change AFTER UPDATE ON reelstate.jobs REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.outbox_jobs();
+
+-- Name: webhooks outbox_change; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER outbox_change AFTER UPDATE OF disabled ON reelstate.webhooks FOR EACH ROW WHEN (((old.disabled IS NULL) AND (new.disabled IS NOT NULL))) EXECUTE FUNCTION reelstate.outbox_webhooks();
+
+-- Name: workers outbox_change; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER outbox_change AFTER UPDATE OF status ON reelstate.workers FOR EACH ROW WHEN (((old.status <> new.status) AND (('offline'::text = old.status) OR ('offline'::text = new.status)))) EXECUTE FUNCTION reelstate.outbox_workers();
+
+-- Name: workers outbox_insert; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER outbox_insert AFTER INSERT ON reelstate.workers FOR EACH ROW EXECUTE FUNCTION reelstate.outbox_workers();

@@ -1,5 +1,82 @@
+CREATE TABLE alert_cooldowns (
+    type    TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    sent_at REAL NOT NULL,
+    PRIMARY KEY (type, subject)
+);
+
+CREATE TABLE alerts (
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    type      TEXT NOT NULL,
+    subject   TEXT NOT NULL,
+    message   TEXT NOT NULL,
+    job_id    INTEGER,
+    at        REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    folded_at REAL
+);
+
+CREATE INDEX alerts_by_age ON alerts (at);
+
+CREATE INDEX alerts_unsent ON alerts (type, subject) WHERE folded_at IS NULL;
+
 CREATE TABLE archiving (
     since REAL NOT NULL
+);
+
+CREATE TABLE callbacks (
+    job_id     INTEGER PRIMARY KEY,
+    webhook_id TEXT NOT NULL,
+    url        TEXT NOT NULL,
+    lane       TEXT NOT NULL,
+    created_at REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0)
+);
+
+CREATE TABLE deliveries (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    webhook_id  TEXT NOT NULL,
+    lane        TEXT NOT NULL,
+    url         TEXT,
+    type        TEXT NOT NULL,
+    job_id      INTEGER,
+    once        TEXT,
+    data        TEXT NOT NULL,
+    status      TEXT NOT NULL DEFAULT 'pending'
+        CONSTRAINT deliveries_status CHECK (status IN ('pending', 'delivered', 'failed')),
+    attempt     INTEGER NOT NULL DEFAULT 0,
+    token       INTEGER NOT NULL DEFAULT 0,
+    leased      INTEGER NOT NULL DEFAULT 0 CONSTRAINT deliveries_leased CHECK (NOT leased OR status = 'pending'),
+    created_at  REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    next_at     REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    finished_at REAL
+);
+
+CREATE INDEX deliveries_busy ON deliveries (lane) WHERE leased;
+
+CREATE INDEX deliveries_by_age ON deliveries (created_at);
+
+CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, id);
+
+CREATE INDEX deliveries_due ON deliveries (lane, next_at) WHERE status = 'pending';
+
+CREATE UNIQUE INDEX deliveries_once ON deliveries (webhook_id, once) WHERE once IS NOT NULL;
+
+CREATE TABLE delivery_attempts (
+    delivery_id INTEGER NOT NULL,
+    token       INTEGER NOT NULL,
+    at          REAL NOT NULL,
+    seconds     REAL NOT NULL,
+    status      INTEGER,
+    failure     TEXT,
+    response    TEXT,
+    PRIMARY KEY (delivery_id, token)
+);
+
+CREATE TABLE event_types (
+    name      TEXT NOT NULL,
+    origin    TEXT NOT NULL DEFAULT '',
+    target    TEXT NOT NULL,
+    resources INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (name, origin, target)
 );
 
 CREATE TABLE "events" (
@@ -380,6 +457,38 @@ CREATE TRIGGER guard_jobs_times_update AFTER UPDATE OF run_after, created_at, st
 WHEN (NEW.run_after >= '' OR NEW.created_at >= '' OR NEW.started_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at >= '' OR NEW.flagged_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: jobs: instants are numbers (unix seconds), and nothing finishes before it starts');
+END;
+
+CREATE TRIGGER outbox_jobs_change AFTER UPDATE OF status ON jobs
+WHEN NEW.status <> OLD.status AND EXISTS (SELECT 1 FROM webhooks) AND NOT EXISTS (SELECT 1 FROM repairing)
+BEGIN
+    INSERT INTO deliveries (webhook_id, lane, url, type, job_id, data, created_at, next_at)
+    SELECT w.id, w.id, NULL, t.name, NEW.id, json_object('job_id', NEW.id, 'pipeline', (SELECT name FROM pipelines WHERE id = NEW.pipeline_id), 'status', NEW.status, 'user_id', NEW.user_id,
+               'version', OLD.version + 1, 'resource_id', NEW.resource_id, 'reason', NEW.reason,
+               'error', CASE WHEN NEW.status IN ('failed', 'quarantined') AND json_valid(NEW.error)
+                             THEN json(NEW.error) END,
+               'created_at', NEW.created_at, 'started_at', NEW.started_at, 'finished_at', NEW.finished_at), CASE WHEN NEW.version = OLD.version THEN (julianday('now') - 2440587.5) * 86400.0 ELSE NEW.changed_at END, CASE WHEN NEW.version = OLD.version THEN (julianday('now') - 2440587.5) * 86400.0 ELSE NEW.changed_at END
+    FROM event_types AS t JOIN webhooks AS w ON w.kind = 'webhook' AND w.enabled AND w.user_id IN ('', NEW.user_id)
+     AND (w.events = '[]' OR EXISTS (SELECT 1 FROM json_each(w.events) WHERE value = t.name))
+    WHERE t.target = NEW.status AND t.origin IN ('', OLD.status)
+     AND (NOT t.resources OR NEW.resource_id IS NOT NULL);
+    INSERT INTO deliveries (webhook_id, lane, url, type, job_id, data, created_at, next_at)
+    SELECT w.id, c.lane, c.url, t.name, NEW.id, json_object('job_id', NEW.id, 'pipeline', (SELECT name FROM pipelines WHERE id = NEW.pipeline_id), 'status', NEW.status, 'user_id', NEW.user_id,
+               'version', OLD.version + 1, 'resource_id', NEW.resource_id, 'reason', NEW.reason,
+               'error', CASE WHEN NEW.status IN ('failed', 'quarantined') AND json_valid(NEW.error)
+                             THEN json(NEW.error) END,
+               'created_at', NEW.created_at, 'started_at', NEW.started_at, 'finished_at', NEW.finished_at), CASE WHEN NEW.version = OLD.version THEN (julianday('now') - 2440587.5) * 86400.0 ELSE NEW.changed_at END, CASE WHEN NEW.version = OLD.version THEN (julianday('now') - 2440587.5) * 86400.0 ELSE NEW.changed_at END
+    FROM event_types AS t JOIN callbacks AS c ON c.job_id = NEW.id
+    JOIN webhooks AS w ON w.id = c.webhook_id AND w.enabled
+    WHERE t.target = NEW.status AND t.origin IN ('', OLD.status)
+     AND (NOT t.resources OR NEW.resource_id IS NOT NULL);
+    INSERT INTO alerts (type, subject, message, job_id, at)
+    SELECT CASE NEW.status WHEN 'failed' THEN 'job_max_retries_exceeded' ELSE 'quarantined' END,
+           coalesce((SELECT name FROM pipelines WHERE id = NEW.pipeline_id), '#' || NEW.pipeline_id),
+           substr(coalesce(CASE WHEN json_valid(NEW.error) THEN json_extract(NEW.error, '$.cause.message') END,
+                           NEW.reason, ''), 1, 1000), NEW.id, NEW.changed_at
+    WHERE NEW.status IN ('failed', 'quarantined') AND NEW.version <> OLD.version
+      AND substr(NEW.actor, 1, 6) IN ('orches', 'keeper', 'doctor') AND EXISTS (SELECT 1 FROM webhooks WHERE kind = 'alert');
 END;
 
 CREATE TABLE keeper (
@@ -875,6 +984,32 @@ BEGIN
     SELECT RAISE(ABORT, 'reelstate: videos: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
 
+CREATE TABLE webhooks (
+    id            TEXT PRIMARY KEY,
+    kind          TEXT NOT NULL CONSTRAINT webhooks_kind CHECK (kind IN ('webhook', 'callback', 'alert')),
+    user_id       TEXT NOT NULL DEFAULT '',
+    url           TEXT NOT NULL DEFAULT '',
+    events        TEXT NOT NULL DEFAULT '[]',
+    description   TEXT NOT NULL DEFAULT '',
+    secret        TEXT NOT NULL,
+    old_secret    TEXT,
+    old_until     REAL,
+    enabled       INTEGER NOT NULL DEFAULT 1,
+    disabled      TEXT,
+    failing_since REAL,
+    actor         TEXT NOT NULL DEFAULT 'sql',
+    created_at    REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    changed_at    REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0)
+);
+
+CREATE UNIQUE INDEX webhooks_by_user ON webhooks (user_id) WHERE kind = 'callback';
+
+CREATE TRIGGER outbox_webhooks_change AFTER UPDATE OF disabled ON webhooks
+WHEN OLD.disabled IS NULL AND NEW.disabled IS NOT NULL AND EXISTS (SELECT 1 FROM webhooks WHERE kind = 'alert')
+BEGIN
+    INSERT INTO alerts (type, subject, message, at) VALUES ('endpoint_disabled', NEW.id, NEW.disabled, NEW.changed_at);
+END;
+
 CREATE TABLE worker_instances (
     id     INTEGER PRIMARY KEY,
     name   TEXT NOT NULL,
@@ -974,4 +1109,21 @@ CREATE TRIGGER guard_workers_times_update AFTER UPDATE OF changed_at, registered
 WHEN (NEW.changed_at >= '' OR NEW.registered_at >= '' OR NEW.last_heartbeat_at >= '') AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: workers: instants are numbers (unix seconds), and nothing finishes before it starts');
+END;
+
+CREATE TRIGGER outbox_workers_change AFTER UPDATE OF status ON workers
+WHEN OLD.status <> NEW.status AND 'offline' IN (OLD.status, NEW.status) AND EXISTS (SELECT 1 FROM webhooks WHERE kind = 'alert')
+BEGIN
+    INSERT INTO alerts (type, subject, message, at)
+    SELECT CASE NEW.status WHEN 'offline' THEN 'worker_shutdown' ELSE 'worker_startup' END, NEW.name,
+           CASE WHEN NEW.status = 'offline' AND substr(NEW.actor, 1, 6) = 'keeper' THEN 'lost on ' ELSE 'on ' END
+           || NEW.hostname, NEW.changed_at;
+END;
+
+CREATE TRIGGER outbox_workers_insert AFTER INSERT ON workers WHEN EXISTS (SELECT 1 FROM webhooks WHERE kind = 'alert')
+BEGIN
+    INSERT INTO alerts (type, subject, message, at)
+    SELECT CASE NEW.status WHEN 'offline' THEN 'worker_shutdown' ELSE 'worker_startup' END, NEW.name,
+           CASE WHEN NEW.status = 'offline' AND substr(NEW.actor, 1, 6) = 'keeper' THEN 'lost on ' ELSE 'on ' END
+           || NEW.hostname, NEW.changed_at;
 END;

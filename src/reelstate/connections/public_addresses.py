@@ -1,7 +1,7 @@
 """Tell public IP addresses from special ones.
 
 Python's `ipaddress` has such tables too, but they differ between versions. Special blocks are refused even if they are
-reachable from elsewhere, because no source is served from one.
+reachable from elsewhere, because nothing on the internet is served from one.
 
 From the IANA registries of special-purpose addresses (IPv4, IPv6) and of the IPv6 address space, January 2025.
 """

@@ -1,0 +1,1 @@
+"""Webhooks: subscriptions, the events that they get, and their deliveries."""
