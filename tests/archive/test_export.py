@@ -116,6 +116,8 @@ async def test_purge_leaves_nothing_of_a_user_and_all_of_the_others(database_url
         await engine.archive()
         assert month is not None
         await export_month(engine.store, storage, month)
+        await engine.webhooks.add(f"https://example.com/{MARK}", user_id=MARK)
+        await engine.webhooks.add("https://example.com/all")
         new = await complete_jobs(engine, 2, user=MARK, mark=MARK)
         running = (await engine.submit("simple", {"mark": MARK}, user_id=MARK, idempotency_key=MARK)).job_id
         worker = await a_worker(engine)
@@ -134,6 +136,7 @@ async def test_purge_leaves_nothing_of_a_user_and_all_of_the_others(database_url
         purged = await purge(engine, storage, receiver, MARK, actor="operator:me", reason="request 7")
 
         assert purged.rows["jobs"] == 6
+        assert (purged.rows["webhooks"], purged.rows["deliveries"] > 4) == (1, True)
         for job_id in (*old, *new, running):
             with pytest.raises(NotFound):
                 await engine.job(job_id)

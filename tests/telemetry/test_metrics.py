@@ -45,14 +45,8 @@ def test_no_label_names_a_user_a_job_or_a_video() -> None:
     labels = {label for metric in METRICS for label in metric.labels}
     assert labels == {
         "pipeline", "status", "worker", "machine", "from", "to", "state", "lane", "stage", "outcome", "cause", "duty",
-        "cache", "result", "outbox", "method", "route", "rung", "program",
+        "cache", "result", "method", "route", "rung", "program",
     }  # fmt: skip
-
-
-def test_a_gauge_of_another_package_is_shown() -> None:
-    assert (
-        scrape(Metrics(), [Sample("outbox_backlog", 7, ("webhooks",))]).value("outbox_backlog", outbox="webhooks") == 7
-    )
 
 
 def test_every_declared_metric_is_exposed_from_the_start() -> None:

@@ -33,7 +33,7 @@ from tests.waiting import until
 from tests.worker.local_workers import run_worker, wait_inactive
 
 ELSEWHERE = {
-    "outbox_backlog": "no outbox is registered here; test_metrics.py",
+    "outbox_backlog": "webhooks/test_delivery.py",
     "database_pool_size": "test_pool.py",
     "database_pool_waiting": "test_pool.py",
     "database_pool_errors_total": "test_pool.py",

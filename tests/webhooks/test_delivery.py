@@ -415,6 +415,14 @@ async def test_the_response_is_cut_and_an_endless_one_is_not_read(
     assert (delivery.status, delivery.attempts[0].response) == (DeliveryStatus.DELIVERED, "x" * 1000)
 
 
+async def test_what_waits_in_the_outbox_is_measured(engine: Engine, receiver: Receiver, sender: Sender) -> None:
+    await subscribe(engine, receiver)
+    await finish(engine)
+    assert (await engine.measure()).outbox == 1
+    await sender.deliver()
+    assert (await engine.measure()).outbox == 0
+
+
 async def test_a_damaged_row_stops_only_itself(engine: Engine, receiver: Receiver, sender: Sender) -> None:
     bad = await subscribe(engine, receiver, path="/bad")
     await subscribe(engine, receiver)

@@ -6,7 +6,7 @@ import asyncio
 import ipaddress
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -27,25 +27,18 @@ router = APIRouter(tags=["health"])
 CACHE_SECONDS: Final = 5.0
 FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip")
 """Headers that a proxy adds: such a request comes from elsewhere."""
-GaugeSource = Callable[[], Awaitable[Iterable[Sample]]]
-"""Reads gauges of the cluster from the database; it is called at most every `CACHE_SECONDS`."""
 
 
 class ClusterGauges:
     """The gauges of the cluster, read when a scrape asks for them and kept for `CACHE_SECONDS`."""
 
     def __init__(self, engine: Engine, *, seconds: float = CACHE_SECONDS) -> None:
-        self._sources: list[GaugeSource] = []
         self._engine = engine
         self._seconds = seconds
         self._read_at = -float("inf")
         self._samples: list[Sample] = []
         self._lock = asyncio.Lock()
         self._should_log = LogThrottle()
-
-    def add(self, source: GaugeSource) -> None:
-        """Add gauges that are read together with those of the engine, such as the backlog of an outbox."""
-        self._sources.append(source)
 
     async def read(self, timeout: float) -> list[Sample]:  # noqa: ASYNC109 - the store raises
         """Return the samples; while the database is unreachable only `database_up`, which is 0 then."""
@@ -60,8 +53,6 @@ class ClusterGauges:
         try:
             with timeout_of(timeout):
                 samples = list(_samples(await self._engine.measure()))
-                for source in self._sources:
-                    samples += await source()
         except ReelstateError as error:
             if self._should_log(str(error)):
                 logger.warning("gauges of the cluster not read error=%s", error)
@@ -89,6 +80,7 @@ def _samples(measured: Measured) -> Iterator[Sample]:
     active = counts.get(WorkerStatus.ACTIVE)
     yield Sample("workers_active", active.workers if active else 0)
     yield Sample("worker_slots", active.slots if active else 0)
+    yield Sample("outbox_backlog", measured.outbox)
     if measured.swept is not None:
         yield Sample("keeper_last_sweep_seconds", max(0.0, measured.swept))
 

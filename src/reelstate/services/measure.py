@@ -58,12 +58,17 @@ class _KeeperRow(NamedTuple):
     seconds: float | None
 
 
+class _OutboxRow(NamedTuple):
+    deliveries: int
+
+
 MEASURE_JOBS = Statement("measure_jobs", _JobsRow)
 MEASURE_READY = Statement("measure_ready", ReadyLane)
 MEASURE_RUNNING = Statement("measure_running", RunningLane)
 MEASURE_DELAYED = Statement("measure_delayed", _DelayedRow)
 MEASURE_WORKERS = Statement("measure_workers", WorkerCount)
 MEASURE_KEEPER = Statement("measure_keeper", _KeeperRow)
+MEASURE_OUTBOX = Statement("measure_outbox", _OutboxRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ class Measured:
     workers: list[WorkerCount]
     swept: float | None
     """Seconds since a keeper finished a sweep; None if none ever did."""
+    outbox: int
+    """Deliveries of webhooks and alerts that wait to be sent."""
 
 
 async def measure(store: Store) -> Measured:
@@ -91,7 +98,15 @@ async def measure(store: Store) -> Measured:
         (delayed,) = await transaction.run(MEASURE_DELAYED, limit=MAX_COUNT)
         workers = await transaction.run(MEASURE_WORKERS, limit=MAX_COUNT)
         keeper = await transaction.run(MEASURE_KEEPER)
-        swept = keeper[0].seconds if keeper else None
-        return Measured({row.status: row.jobs for row in jobs}, ready, running, delayed.tasks, workers, swept)
+        (outbox,) = await transaction.run(MEASURE_OUTBOX, limit=MAX_COUNT)
+        return Measured(
+            jobs={row.status: row.jobs for row in jobs},
+            ready=ready,
+            running=running,
+            delayed=delayed.tasks,
+            workers=workers,
+            swept=keeper[0].seconds if keeper else None,
+            outbox=outbox.deliveries,
+        )
 
     return await store.survey(flow)

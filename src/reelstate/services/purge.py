@@ -33,7 +33,7 @@ from reelstate.stores.store import NoRow, Statement, Store, Transaction
 BATCH: Final = 200
 """Jobs that one transaction deletes."""
 DATA_LIMIT: Final = 16 * 1024
-PURGED_TABLES: Final = ("idempotency", "tickets", "versions", "videos", "keys", "uploads")
+PURGED_TABLES: Final = ("idempotency", "tickets", "versions", "videos", "keys", "webhooks", "uploads")
 """Tables with other rows of a user, in the order in which they refer to each other."""
 
 
@@ -41,6 +41,7 @@ class SourceRow(NamedTuple):
     sha256: str
 
 
+PURGE_OUTBOX = Statement("purge_outbox", RowCount)
 PURGE_JOBS = Statement("purge_jobs", LockedId)
 PURGE_TABLES = {table: Statement(f"purge_{table}", RowCount) for table in PURGED_TABLES}
 PURGE_FETCHED = Statement("purge_fetched", SourceRow)
@@ -98,7 +99,8 @@ async def cancel_jobs(store: Store, catalogue: Catalogue, user_id: str, *, actor
 async def purge_rows(store: Store, user_id: str) -> dict[str, int]:
     """Delete every row of a user; return how many by table. Their jobs must be inactive."""
     require_user(user_id)
-    counts: dict[str, int] = {}
+    (outbox,) = await store.write(lambda transaction: transaction.run(PURGE_OUTBOX, user_id=user_id))
+    counts = {"deliveries": outbox.rows}
     while job_ids := await _ids(store, None, user_id, limit=BATCH):
         _add(counts, await store.write(lambda transaction, ids=job_ids: _delete_jobs(transaction, ids)))  # type: ignore[misc]
     for month in await store.archive.months():

@@ -104,7 +104,7 @@ METRICS: Final = (
     _gauge("cache_hit_ratio", "Share of the reads that a cache answered.", "cache", origin=Origin.READING,
            largest=True),
     _gauge("worker_outbox", "Outcomes of runs that wait for the store.", "worker", origin=Origin.READING),
-    _gauge("outbox_backlog", "Deliveries that wait in an outbox of the store, such as those of webhooks.", "outbox"),
+    _gauge("outbox_backlog", "Deliveries of webhooks and alerts that wait to be sent."),
     _gauge("dispatch_breaker_state", "Circuit breaker of Redis: 0 closed, 1 half open, 2 open.",
            origin=Origin.READING, largest=True),
     _counter("dispatch_breaker_opened_total", "Times that Redis became unreachable.", origin=Origin.READING),
