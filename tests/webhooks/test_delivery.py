@@ -27,6 +27,7 @@ from reelstate.services.webhooks.address import AddressRules
 from reelstate.services.webhooks.event_types import event_types
 from reelstate.services.webhooks.subscriptions import ROTATE
 from tests.engines import SIMPLE, FakeClock, a_worker, done, failed
+from tests.waiting import until
 from tests.webhooks.conftest import MakeSender
 from tests.webhooks.receiver import Received, Receiver, answering, hanging
 
@@ -259,6 +260,7 @@ async def test_an_endpoint_that_hangs_does_not_hold_up_the_others(
         await finish(engine)
     sending = asyncio.create_task(make_sender(concurrency=concurrency, bound=4).deliver())
     await arrived.wait()
+    await until(lambda: len(receiver.at("/hanging")) >= 4)
     assert len(receiver.at("/hanging")) == 4
     sending.cancel()
     await asyncio.wait([sending])

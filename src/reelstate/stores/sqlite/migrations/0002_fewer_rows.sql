@@ -10,7 +10,7 @@ ALTER TABLE tasks ADD COLUMN sole INTEGER NOT NULL DEFAULT 0;
 -- `task+job` is an event of a sole task and one of its job, whose version, origin and target are in `job_version`,
 -- `job_origin` and `job_target`; `job+stage` is the creation of a job and the opening of its only stage. Such a row has
 -- the number of the second event, and the first event has the number before it.
-CREATE TABLE new_events (
+CREATE TABLE events_next (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     entity      TEXT NOT NULL,
     job_id      INTEGER,
@@ -31,14 +31,14 @@ CREATE TABLE new_events (
     CONSTRAINT events_entity
         CHECK (entity IN ('job', 'stage', 'task', 'worker', 'finding', 'task+job', 'job+stage'))
 );
-INSERT INTO new_events (id, entity, job_id, stage, part, worker_id, version, token, at, origin, target, actor, reason,
+INSERT INTO events_next (id, entity, job_id, stage, part, worker_id, version, token, at, origin, target, actor, reason,
     data)
 SELECT id, entity, job_id, stage, part, worker_id, version, token, at, origin, target, actor, reason, data FROM events;
 -- States took numbers too, and the last events may have been deleted.
-DELETE FROM sqlite_sequence WHERE name = 'new_events';
-INSERT INTO sqlite_sequence (name, seq) SELECT 'new_events', seq FROM sqlite_sequence WHERE name = 'events';
+DELETE FROM sqlite_sequence WHERE name = 'events_next';
+INSERT INTO sqlite_sequence (name, seq) SELECT 'events_next', seq FROM sqlite_sequence WHERE name = 'events';
 DROP TABLE events;
-ALTER TABLE new_events RENAME TO events;
+ALTER TABLE events_next RENAME TO events;
 CREATE UNIQUE INDEX events_by_entity ON events (job_id, stage, part, version) WHERE job_id IS NOT NULL;
 CREATE UNIQUE INDEX events_by_worker ON events (worker_id, version) WHERE entity = 'worker';
 CREATE UNIQUE INDEX events_by_finding ON events (version) WHERE entity = 'finding';
