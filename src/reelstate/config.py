@@ -556,5 +556,5 @@ def unknown_variable_warnings(environment: Mapping[str, str]) -> list[str]:
 
 def _suggest(name: str) -> str:
     longer = [known for known in variables() if known.endswith(f"_{name.removeprefix(PREFIX)}")]
-    near = longer if len(longer) == 1 else difflib.get_close_matches(name, variables(), 1)
-    return f"; did you mean {near[0]}?" if near else ""
+    near = longer or difflib.get_close_matches(name, variables(), 1)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from reelstate.config import Settings
+from reelstate.core.alert import AlertType
 from reelstate.core.document import DocumentLimits
 from reelstate.core.errors import (
     AccessRefused,
@@ -91,6 +92,7 @@ from reelstate.core.outcome import Fail, Retry, Skip, Stopped
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff, PriorityName
 from reelstate.core.state import Severity, State, StateJob
+from reelstate.core.webhook import Delivery, DeliveryAttempt, DeliveryStatus, Webhook, WebhookKind, WebhookSecret
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.library.model import NewVideo, Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.library.videos import Videos
@@ -103,6 +105,7 @@ from reelstate.services.claim import ClaimOptions
 from reelstate.services.doctor import Diagnosis
 from reelstate.services.keep import Keepers, Lead
 from reelstate.services.keys import Key, KeyKind, MadeKey, Scope
+from reelstate.services.measure import Measured, ReadyLane, RunningLane, WorkerCount
 from reelstate.services.observe import Queue, WaitingTasks
 from reelstate.services.operate.operation import Operated, Operation, OperationOptions, Selection
 from reelstate.services.operate.retry import From
@@ -115,6 +118,7 @@ from reelstate.worker.run import BlockingRun, Run
 
 __all__ = [
     "AccessRefused",
+    "AlertType",
     "ArchiveMonth",
     "Archived",
     "Backoff",
@@ -127,6 +131,9 @@ __all__ = [
     "Completion",
     "CorruptState",
     "CursorExpired",
+    "Delivery",
+    "DeliveryAttempt",
+    "DeliveryStatus",
     "Diagnosis",
     "DocumentLimits",
     "Entity",
@@ -161,6 +168,7 @@ __all__ = [
     "LogLevel",
     "LogLine",
     "MadeKey",
+    "Measured",
     "MessageKind",
     "NewVideo",
     "NotFound",
@@ -178,6 +186,7 @@ __all__ = [
     "Progress",
     "Queue",
     "QuotaExceeded",
+    "ReadyLane",
     "Reclaimed",
     "RedisRefused",
     "RedisUnavailable",
@@ -188,6 +197,7 @@ __all__ = [
     "Report",
     "Retry",
     "Run",
+    "RunningLane",
     "SchemaMismatch",
     "Scope",
     "ScopeMissing",
@@ -241,7 +251,11 @@ __all__ = [
     "Videos",
     "WaitTimeout",
     "WaitingTasks",
+    "Webhook",
+    "WebhookKind",
+    "WebhookSecret",
     "Worker",
+    "WorkerCount",
     "WorkerKind",
     "WorkerRefused",
     "WorkerStatus",

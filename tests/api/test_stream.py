@@ -216,7 +216,7 @@ async def test_a_cursor_of_another_database_resets_the_stream(api: Server) -> No
     async with event_stream(api, "ada", f"{JOBS}/{job_id}/events", foreign) as stream:
         assert changes(await stream.rest()) == ["pending", "processing", "completed"]
     answer = await api.ask("ada", "GET", f"{EVENTS}?after={foreign}")
-    assert (answer.status_code, answer.json()["field"]) == (422, "after")
+    assert (answer.status_code, answer.json()["field"]) == (410, "after")
 
 
 async def test_subscribers_are_notified_when_the_store_is_unreachable(api: Server) -> None:

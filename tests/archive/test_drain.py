@@ -47,7 +47,7 @@ async def longest_wait(url: str) -> AsyncIterator[list[float]]:
             while not stop.is_set():
                 row = await (await connection.execute(WAITS)).fetchone()
                 found[0] = max(found[0], row[0] if row else 0.0)
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(0.005)  # how often the prober looks
 
     prober = asyncio.create_task(probe())
     try:

@@ -191,7 +191,10 @@ def test_config_warns_of_unknown_variables(reel: Reel) -> None:
 
 
 def test_an_unknown_variable_suggests_a_setting_that_ends_with_it(reel: Reel) -> None:
-    assert reel("config", "--json", REEL_PORT="5").stderr.endswith("; did you mean REEL_SERVE_PORT?\n")
+    assert reel("config", "--json", REEL_NAME="5").stderr.endswith("; did you mean REEL_WORKER_NAME?\n")
+    assert reel("config", "--json", REEL_PORT="5").stderr.endswith(
+        "; did you mean REEL_SERVE_PORT or REEL_METRICS_PORT?\n"
+    )
 
 
 @pytest.mark.parametrize("arguments", [["up", "--app", "nowhere"], ["worker", "--app", "nowhere"]])

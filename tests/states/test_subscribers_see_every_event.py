@@ -186,7 +186,8 @@ async def test_nothing_is_missed_in_a_hundred_thousand(state_database: str) -> N
 
 NAIVE = {
     "observe_head": """
-        SELECT f.value AS epoch, '0' AS xid, (SELECT max(id) FROM reelstate.events) AS id, NULL AS floor
+        SELECT f.value AS epoch, '0' AS xid, (SELECT max(id) FROM reelstate.events) AS id, NULL AS floor,
+               NULL AS events_floor
         FROM reelstate.facts f WHERE f.name = 'epoch'""",
     "observe_feed": """
         SELECT '0' AS xid, e.id, entity, job_id, stage, part, worker_id, version, origin, target, actor, reason, token,

@@ -490,6 +490,7 @@ async def fastest_claim(store: SQLiteStore, worker: int) -> float:
 
 CLAIMER = """
 import asyncio, json, sys
+import reelstate.engine  # declares the statements
 from tests.stores.test_sqlite_store import KEYS, SQLiteStore, claim, run
 
 async def main():

@@ -116,9 +116,10 @@ async def scraped(prometheus: str) -> None:
 
 async def query(client: httpx.AsyncClient, expression: str) -> list[str]:
     try:
-        answer = (await client.get("/api/v1/query", params={"query": expression})).json()
+        response = await client.get("/api/v1/query", params={"query": expression})
     except httpx.TransportError:
         return []
+    answer = response.json() if response.is_success else {}  # it is not ready at once
     return [series["value"][1] for series in answer.get("data", {}).get("result", [])]
 
 

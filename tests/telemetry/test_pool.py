@@ -6,7 +6,7 @@ import psycopg
 
 from reelstate.app import open_engine, store_at
 from reelstate.stores.store import Transaction
-from tests.waiting import until
+from tests.waiting import let_others_run, until
 
 
 async def test_a_call_that_waits_for_a_connection_is_counted(migrated_url: str) -> None:
@@ -49,7 +49,7 @@ async def test_a_call_that_waits_for_the_thread_of_sqlite_is_counted() -> None:
     await store.open()
     try:
         reads = [asyncio.create_task(store.missing_guards()) for _ in range(50)]
-        await asyncio.sleep(0)
+        await let_others_run()
         assert (store.pool().size, store.pool().waiting > 0) == (1, True)
         await asyncio.gather(*reads)
         assert store.pool().waiting == 0
