@@ -30,7 +30,7 @@ BATCH_TASKS: Final = 2000
 """Jobs and tasks that one transaction moves; a job with more tasks moves alone."""
 CLOCK_ERROR: Final = timedelta(days=1)
 """By how much the clock may have been set back since the id of a job was made."""
-NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+START_OF_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 MONTHS_AHEAD: Final = 3
 """Months that the keeper creates: this one and the next ones."""
 
@@ -211,7 +211,7 @@ def _limit(now: datetime, older: float | None, before: datetime | None) -> datet
     """Return the time before which a job must have finished."""
     if before is not None:
         return before
-    return NEVER if older is None else now - timedelta(seconds=older)
+    return START_OF_TIME if older is None else now - timedelta(seconds=older)
 
 
 async def _due_jobs(
