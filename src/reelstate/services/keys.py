@@ -313,11 +313,11 @@ class Keys:
 
     async def _read(self, key_id: str) -> _Cached | None:
         until = time.monotonic() + self._cache_seconds  # from before the read, so that the cached key is not older
-        rows = await self._store.read(lambda transaction: transaction.run(KEYS_FIND, id=key_id))
-        if not rows:
+        (row,) = await self._store.read(lambda transaction: transaction.run(KEYS_FIND, id=key_id))
+        if row.id is None:
             self._cache.pop(key_id, None)
             return None
-        found = _Cached(rows[0], until)
+        found = _Cached(row, until)
         self._cache[key_id] = found
         self._cache.move_to_end(key_id)
         if len(self._cache) > MAX_CACHED:
