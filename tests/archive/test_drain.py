@@ -63,7 +63,8 @@ async def archive_beside_a_fleet(url: str, old: int, new: int, workers: int) -> 
         await drain(engine, "before")
         clock.advance(31 * DAY)
         await submit(engine, new)
-        before = {job_id: rows for job_id, rows in by_job(url).items() if job_id in set(hot_ids(url)[:old])}
+        archived = set(hot_ids(url)[:old])
+        before = {job_id: rows for job_id, rows in by_job(url).items() if job_id in archived}
         archiving = asyncio.create_task(engine.archive())
         finished = await asyncio.gather(*(drain(engine, f"worker-{number}") for number in range(workers)))
         assert (await archiving).total == old
