@@ -36,6 +36,7 @@ from reelstate.stores.store import Clock, Store
 from reelstate.telemetry.declarations import PREFIX
 from reelstate.telemetry.exporter import exporting
 from reelstate.telemetry.metrics import Metrics, Sample, counting
+from reelstate.telemetry.tracing import exporting_traces
 from reelstate.worker.link import Link
 from reelstate.worker.loop import WorkerLoop
 from reelstate.worker.process import LOADING_VARIABLE
@@ -337,8 +338,10 @@ async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> As
 
 @contextmanager
 def metered(settings: Settings) -> Iterator[Metrics]:
-    """Count the facts of this process while the context is open, and serve them on a port if the settings name one."""
+    """Count the facts of this process while the context is open; serve metrics and send traces as the settings say."""
     with ExitStack() as stack:
+        if settings.traces == "otlp":
+            stack.enter_context(exporting_traces("reelstate", parts_per_stage=settings.trace_parts))
         metrics = stack.enter_context(counting(Metrics("" if settings.metrics_names == "bare" else PREFIX)))
         if settings.metrics_port:
             stack.enter_context(exporting(metrics, settings.metrics_host, settings.metrics_port))

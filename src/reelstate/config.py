@@ -17,6 +17,7 @@ from reelstate.core.document import LIMITS, DocumentLimits
 from reelstate.core.errors import InvalidSetting
 from reelstate.core.pipeline import STALL_ACTIONS
 from reelstate.stores.sqlite.address import database_url
+from reelstate.telemetry.tracing import PARTS_PER_STAGE
 
 PREFIX = "REEL_"
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -316,6 +317,19 @@ class Settings:
         "Who may read /metrics of a server: open (anyone), key (a key with the scope `metrics` or `admin`), or default:"
         " open while the server listens on loopback only, else key.",
         choices=("default", "open", "key"),
+    )
+
+    traces: str = setting(
+        "off",
+        "Where the spans of this process are sent: off, or otlp (a collector, over HTTP; `OTEL_EXPORTER_OTLP_ENDPOINT`"
+        " and the other standard variables of OpenTelemetry describe it). Needs the extra `reelstate[otel]`.",
+        choices=("off", "otlp"),
+    )
+    trace_parts: int = setting(
+        PARTS_PER_STAGE,
+        "Parts of a stage whose attempts are all in the trace of their job; of further parts ever fewer are. Attempts"
+        " that fail or are lost always are.",
+        minimum=0,
     )
 
     log_level: str = setting("info", "Lowest level that is logged.", choices=LOG_LEVELS)

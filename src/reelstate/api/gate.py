@@ -15,7 +15,10 @@ from reelstate.api.context import Context
 from reelstate.api.errors import malformed, response_of
 from reelstate.core.errors import TooManyRequests
 from reelstate.core.printable import printable_line
+from reelstate.remote.wire import PREFIX
 from reelstate.telemetry.facts import RequestAnswered, emit
+from reelstate.telemetry.trace_context import read_headers, running_in
+from reelstate.telemetry.tracing import start_request
 
 logger = logging.getLogger("reelstate.access")
 
@@ -46,6 +49,8 @@ class Gate:
         scope["client"] = _client(scope)
         began = time.perf_counter()
         status = 0
+        parent = read_headers(scope["headers"])
+        span = start_request(scope["method"], parent, polled=scope["path"].startswith(PREFIX))
 
         async def answer(message: Message) -> None:
             nonlocal status
@@ -65,13 +70,15 @@ class Gate:
                 error = TooManyRequests("too many requests from this address", retry_after=wait)
                 await response_of(error)(scope, receive, answer)
             else:
-                await self.app(scope, receive, answer)
+                with running_in(span):
+                    await self.app(scope, receive, answer)
         finally:
             # Only the path: the query may hold a code, and headers hold keys.
             seconds = time.perf_counter() - began
-            emit(RequestAnswered(scope["method"], _route(scope), status, seconds))
+            emit(RequestAnswered(scope["method"], _route(scope), status, seconds, span, parent))
             took = seconds * 1000
-            logger.info("%s %s %s %s %.1f ms", address, scope["method"], _printable(scope["path"]), status, took)
+            with running_in(span):
+                logger.info("%s %s %s %s %.1f ms", address, scope["method"], _printable(scope["path"]), status, took)
 
 
 def _route(scope: Scope) -> str:

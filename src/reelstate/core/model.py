@@ -141,6 +141,8 @@ class ClaimedTask:
     """Seconds after which the worker stops the run; None for no limit."""
     permit: Permit | None = None
     """None for a worker with access to the database."""
+    trace: str | None = None
+    """The trace context that the job was submitted in."""
 
 
 @dataclass(frozen=True, slots=True)

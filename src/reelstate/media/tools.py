@@ -26,6 +26,7 @@ from reelstate.media.sandbox.sandbox import Sandbox
 from reelstate.media.sandbox.scratch import scratch_folder
 from reelstate.media.sources.address import InputRules, InputSettings, ServedSource, input_rules
 from reelstate.telemetry.facts import ToolExited, emit
+from reelstate.telemetry.logs import current_fields
 from reelstate.worker.capabilities import adjust
 from reelstate.worker.run import Run
 
@@ -137,7 +138,7 @@ class MediaTools:
             _record(task, failed.finished, failed.kind)
             raise
         except asyncio.CancelledError:
-            emit(ToolExited(Path(argv[0]).name, "stopped", time.monotonic() - began))
+            emit(ToolExited(Path(argv[0]).name, "stopped", time.monotonic() - began, ids=current_fields()))
             raise
         _record(task, finished)
         return finished
@@ -179,7 +180,7 @@ async def _report_waiting(task: Run, message: str, every: float) -> None:
 
 
 def _record(task: Run, finished: Finished, kind: ExitKind | None = None) -> None:
-    emit(ToolExited(finished.program, kind or "ok", finished.seconds))
+    emit(ToolExited(finished.program, kind or "ok", finished.seconds, finished.exit_code, current_fields()))
     task.step(
         finished.argv, exit_code=finished.exit_code, seconds=finished.seconds, output=finished.output, type="ffmpeg"
     )

@@ -33,6 +33,7 @@ from reelstate.core.errors import (
 )
 from reelstate.core.model import Permit
 from reelstate.remote.wire import PERMIT_HEADER, PREFIX
+from reelstate.telemetry.trace_context import current_context
 
 M = TypeVar("M", bound=BaseModel)
 CONNECT_TIMEOUT: Final = 10.0
@@ -107,7 +108,9 @@ class ServerClient:
     async def stream(self, path: str, *, permit: str, headers: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
         """Stream a response; a redirect to a signed URL is followed without the key."""
         with _translate_errors(self.url):
-            request = self._client.build_request("GET", PREFIX + path, headers={**headers, PERMIT_HEADER: permit})
+            request = self._client.build_request(
+                "GET", PREFIX + path, headers={**_trace_headers(), **headers, PERMIT_HEADER: permit}
+            )
             response = await self._client.send(request, stream=True)
             try:
                 if response.is_redirect:
@@ -151,7 +154,7 @@ class ServerClient:
         headers: Mapping[str, str] | None = None,
         seconds: float = REQUEST_TIMEOUT,
     ) -> httpx.Response:
-        all_headers = {**(headers or {}), **({PERMIT_HEADER: permit} if permit else {})}
+        all_headers = {**_trace_headers(), **(headers or {}), **({PERMIT_HEADER: permit} if permit else {})}
         if body is not None and "Content-Type" not in all_headers:
             all_headers["Content-Type"] = "application/json"
 
@@ -170,6 +173,12 @@ class ServerClient:
 
         answer: httpx.Response = await self.retry_unavailable(f"{method} {path} failed", call)
         return answer
+
+
+def _trace_headers() -> dict[str, str]:
+    """Return the headers with which the server continues the trace of the run that sends a request."""
+    context = current_context()
+    return {} if context is None else context.headers
 
 
 @contextmanager

@@ -96,6 +96,8 @@ class WireClaimRequest(WireMessage):
 class JobFields(WireAnswer):
     pipeline: str
     spec: Json
+    trace: Annotated[str, Field(max_length=1024)] | None = None
+    """The trace context of the job, as in its row."""
 
 
 class TaskFields(WireAnswer):
@@ -125,7 +127,7 @@ class ClaimAnswer(WireAnswer):
         return cls.model_construct(
             tasks=[_task_fields(task, permit) for task, permit in zip(claim.tasks, permits, strict=True)],
             jobs={
-                task.key.job_id: JobFields.model_construct(pipeline=task.pipeline, spec=task.spec)
+                task.key.job_id: JobFields.model_construct(pipeline=task.pipeline, spec=task.spec, trace=task.trace)
                 for task in claim.tasks
             },
             isolated_waiting=claim.isolated_waiting,
@@ -153,6 +155,7 @@ def _claimed_task(fields: TaskFields, job: JobFields, permit: Permit) -> Claimed
         stage_name=fields.stage,
         spec=job.spec,
         permit=permit,
+        trace=job.trace,
         **shared,
     )
 

@@ -100,6 +100,8 @@ class _ClaimedRow(NamedTuple):
     """Seconds that the task was ready."""
     begun: str | None
     """The phase that the job began with this claim, in PostgreSQL."""
+    trace: str | None
+    """The trace of the job, where `spec` is known."""
 
 
 class _Worker(NamedTuple):
@@ -121,6 +123,7 @@ class _JobRow(NamedTuple):
     status: str
     begun: str | None
     """The phase that the job began with this claim."""
+    trace: str | None
 
 
 CLAIM = Statement("claim", _ClaimedRow)
@@ -187,6 +190,7 @@ class Claims:
 class _Job(NamedTuple):
     graph: Graph
     spec: Json
+    trace: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +229,7 @@ class _Leased:
                     job.spec,
                     stage.strict_lease,
                     stage.timeout,
+                    trace=job.trace,
                 )
             )
         return Claim(tasks, isolated_waiting=self.isolated_waiting)
@@ -401,7 +406,7 @@ def _with_known_jobs(catalogue: Catalogue, rows: list[_ClaimedRow]) -> _Leased:
         if not declared or row.job_status not in ACTIVE_JOBS or not 0 <= row.stage < len(declared.graph.stages):
             incomplete.add(row.job_id)
         elif row.job_id not in leased.jobs or row.spec is not None:
-            leased.jobs[row.job_id] = _Job(declared.graph, row.spec)
+            leased.jobs[row.job_id] = _Job(declared.graph, row.spec, row.trace)
     for job_id in incomplete:
         leased.jobs.pop(job_id, None)
     return leased
@@ -427,6 +432,6 @@ async def _load_jobs(transaction: Transaction, catalogue: Catalogue, leased: _Le
         await transaction.run(POSTPONE, Batch(LEASE_COLUMNS, unreadable), delay=POSTPONED, reason=UNREADABLE)
     if inactive:  # their jobs stopped while another claim had locked, but did not lease, the tasks
         await release_leases(transaction, inactive, actor=Actor.WORKER, reason="the job has stopped")
-    jobs = {job.id: _Job(graphs[job.id], job.spec) for job in found if job.id in graphs}
+    jobs = {job.id: _Job(graphs[job.id], job.spec, job.trace) for job in found if job.id in graphs}
     begun = (*leased.begun, *(job.begun for job in found if job.begun))
     return replace(leased, rows=rows, jobs=jobs, postponed=leased.postponed or bool(unreadable), begun=begun)

@@ -21,7 +21,7 @@ from reelstate.services.catalogue import Catalogue
 from reelstate.services.orchestrate import OpenedStages, advance
 from reelstate.services.verdict import LEASE_COLUMNS, LeaseKey, lease_keys, verdicts
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Store, Transaction
-from reelstate.telemetry.facts import JobEnded, Transition
+from reelstate.telemetry.facts import JobEnded, StageEnded, TracedJob, Transition
 
 RESULT_COLUMNS = (*LEASE_COLUMNS, "result")
 COUNT_COLUMNS = ("job_id", "stage", "done", "skipped", "failed")
@@ -39,8 +39,8 @@ class _Completed(NamedTuple):
     """What a completion has come to: a row of one `kind`.
 
     `all` has the number of accepted tasks (`total`) and the jobs that completed with them (`completed`), each with its
-    phase and the seconds in it and since its creation. `stage` has the counters of a stage that has closed, `left` the
-    job of a sole task that is not completed yet, and `task` an accepted task, where not all were.
+    phase, the seconds in it and since its creation, and its trace. `stage` has the counters of a stage that has closed,
+    `left` the job of a sole task that is not completed yet, and `task` an accepted task, where not all were.
     """
 
     kind: str
@@ -53,13 +53,16 @@ class _Completed(NamedTuple):
     skipped: int
     failed: int
     sole: bool
-    completed: list[tuple[str, float, float]] | None
+    completed: list[tuple[str, float, float, int, int, str | None]] | None
 
 
 class _CompletedJob(NamedTuple):
     phase: str
     in_state: float
     age: float
+    job_id: int
+    pipeline_id: int
+    trace: str | None
 
 
 class _CountedStage(NamedTuple):
@@ -113,10 +116,10 @@ async def complete(
         completed = 0
         for status, given in rows.items():
             if given:
-                completed += await _complete(transaction, status, given, accepted, closed)
+                completed += await _complete(transaction, catalogue, status, given, accepted, closed)
         left = sorted(job_id for job_id, job in closed.items() if job.completes_job)
         if left:
-            _note_completed(transaction, await transaction.run(COMPLETE_JOBS, job_ids=left))
+            _note_completed(transaction, catalogue, await transaction.run(COMPLETE_JOBS, job_ids=left))
         wakeups = {Wakeup.JOB_INACTIVE} if completed or left else set()
         if len(closed) > len(left):
             others = {job_id: job.stages for job_id, job in closed.items() if not job.completes_job}
@@ -128,6 +131,7 @@ async def complete(
 
 async def _complete(
     transaction: Transaction,
+    catalogue: Catalogue,
     status: TaskStatus,
     given: list[Row],
     accepted: list[LeaseKey],
@@ -146,7 +150,7 @@ async def _complete(
         else:
             closed[row.job_id] = ClosedStages(completes_job=True)
     transaction.note(Transition("task", TaskStatus.RUNNING, status, moved))
-    _note_completed(transaction, completed)
+    _note_completed(transaction, catalogue, completed)
     if moved == len(given):
         accepted += [(TaskKey(*row[:3]), row[3]) for row in given]
         return len(completed)
@@ -157,10 +161,18 @@ async def _complete(
     return len(completed)
 
 
-def _note_completed(transaction: Transaction, jobs: Iterable[_CompletedJob]) -> None:
+def _note_completed(transaction: Transaction, catalogue: Catalogue, jobs: Iterable[_CompletedJob]) -> None:
+    """Note jobs of one stage that have completed."""
     for job in jobs:
         transaction.note(Transition("job", job.phase, JobStatus.COMPLETED, seconds=job.in_state))
-        transaction.note(JobEnded(JobStatus.COMPLETED, job.age))
+        declared = catalogue.get(job.pipeline_id) if job.trace is not None else None
+        if job.trace is None or declared is None:
+            transaction.note(JobEnded(JobStatus.COMPLETED, job.age))
+            continue
+        traced = TracedJob(job.job_id, job.trace, declared.graph.name)
+        stage = declared.graph.stages[0]
+        transaction.note(JobEnded(JobStatus.COMPLETED, job.age, traced))
+        transaction.note(StageEnded(traced, 0, stage.name, stage.phase, 1, 0, job.age))
 
 
 async def count_tasks(transaction: Transaction, ended: Counter[tuple[int, int, str]]) -> dict[int, ClosedStages]:

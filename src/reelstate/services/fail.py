@@ -17,7 +17,7 @@ from reelstate.core.policy import Backoff
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.complete import count_tasks
-from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
+from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs, note_stages
 from reelstate.services.orchestrate import advance, reset_tasks
 from reelstate.services.verdict import LEASE_COLUMNS, lease_keys, verdicts
 from reelstate.stores.store import Batch, Statement, Store, Transaction
@@ -110,6 +110,8 @@ async def apply_final_errors(
         if job and job.active and job.known and (error.poison or job.declared.graph.stages[error.key.stage].required):
             moves.setdefault(job.id, _move(job, error, actor))
     await move_jobs(transaction, list(moves.values()))
+    ended = {job_id: job.stages for job_id, job in closed.items() if job_id in moves}
+    await note_stages(transaction, [moves[job_id].job for job_id in ended], ended)
     quarantined = [move.job.id for move in moves.values() if move.status is JobStatus.QUARANTINED]
     failed = moves.keys() - set(quarantined)
     await reset_tasks(transaction, failed, actor=actor, reason="the job failed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from reelstate.core.machine import ACTIVE_JOBS, INACTIVE_JOBS, JobStatus
 from reelstate.core.model import Json
 from reelstate.services.catalogue import Catalogue, Declared, unreadable
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Transaction
-from reelstate.telemetry.facts import JobEnded, Transition
+from reelstate.telemetry.facts import JobEnded, StageEnded, TracedJob, Transition, listening
 
 MOVE_COLUMNS = ("id", "origin", "status", "phase", "actor", "reason", "error", "degraded")
 JOB_STATUSES = {str(status): status for status in JobStatus}
@@ -28,6 +28,22 @@ class _JobRow(NamedTuple):
     delay: float
     in_state: float
     age: float
+    trace: str | None
+
+
+class _OpenedStage(NamedTuple):
+    job_id: int
+    stage: int
+    open: bool
+    total: int
+    done: int
+    skipped: int
+    failed: int
+    age: float
+
+    @property
+    def closed(self) -> bool:
+        return self.done + self.skipped + self.failed == self.total
 
 
 class NewId(NamedTuple):
@@ -40,6 +56,7 @@ class StoreTime(NamedTuple):
 
 LOCK_JOBS = Statement("orchestrate_lock", _JobRow)
 MOVE_JOBS = Statement("orchestrate_jobs", NoRow)
+OPENED_STAGES = Statement("orchestrate_opened", _OpenedStage)
 NEW_IDS = Statement("submit_ids", NewId)
 """Ids of new rows, in the order of time."""
 NOW = Statement("submit_now", StoreTime)
@@ -65,6 +82,8 @@ class LockedJob:
     """Seconds since its status changed."""
     age: float = 0.0
     """Seconds since its creation."""
+    trace: str | None = None
+    """The trace context that it was submitted in."""
 
     @property
     def declared(self) -> Declared:
@@ -76,6 +95,13 @@ class LockedJob:
     @property
     def active(self) -> bool:
         return self.status in ACTIVE_JOBS
+
+    @property
+    def traced(self) -> TracedJob | None:
+        """The job as facts name it; None without a trace."""
+        if self.trace is None or self.known is None:
+            return None
+        return TracedJob(self.id, self.trace, self.known.graph.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +141,7 @@ async def lock_jobs(transaction: Transaction, catalogue: Catalogue, job_ids: Ite
             row.delay,
             row.in_state,
             row.age,
+            row.trace,
         )
         for row in rows
     ]
@@ -124,12 +151,28 @@ async def move_jobs(transaction: Transaction, moves: Sequence[JobMove]) -> None:
     """Change the status of locked jobs; each change is guarded by the status it starts from."""
     if moves:
         await transaction.run(MOVE_JOBS, Batch(MOVE_COLUMNS, [move.row() for move in moves]))
-        note_moves(transaction, [(move.job, move.status) for move in moves])
+        await note_moves(transaction, [(move.job, move.status, move.error) for move in moves])
 
 
-def note_moves(transaction: Transaction, moves: Iterable[tuple[LockedJob, JobStatus]]) -> None:
-    """Note the transitions of locked jobs, and which of them end."""
-    for job, target in moves:
+async def note_moves(transaction: Transaction, moves: Sequence[tuple[LockedJob, JobStatus, Json]]) -> None:
+    """Note the transitions of locked jobs, which of them end, and the stages that end with a traced one."""
+    for job, target, error in moves:
         transaction.note(Transition("job", str(job.status), target, seconds=job.in_state))
         if target in INACTIVE_JOBS:
-            transaction.note(JobEnded(target, job.age))
+            transaction.note(JobEnded(target, job.age, job.traced, error))
+    await note_stages(transaction, [job for job, target, _ in moves if target in INACTIVE_JOBS])
+
+
+async def note_stages(
+    transaction: Transaction, jobs: Iterable[LockedJob], closed: Mapping[int, Collection[int]] | None = None
+) -> None:
+    """Note the stages of traced jobs that have just `closed`, by job; without it, those that are open."""
+    traced = {job.id: job for job in jobs if job.trace is not None and job.known}
+    if not traced or not listening():
+        return
+    for row in await transaction.run(OPENED_STAGES, job_ids=sorted(traced)):
+        job = traced[row.job_id]
+        ends = row.stage in closed.get(job.id, ()) if closed is not None else bool(row.open) and not row.closed
+        if ends and job.traced is not None and row.stage < len(job.declared.graph.stages):
+            stage = job.declared.graph.stages[row.stage]
+            transaction.note(StageEnded(job.traced, row.stage, stage.name, stage.phase, row.total, row.failed, row.age))

@@ -22,7 +22,7 @@ from reelstate.core.pipeline import NextStages
 from reelstate.dispatch.dispatch import Wakeup
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.isolation import Isolation, JobId, finder
-from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs
+from reelstate.services.jobs import JobMove, LockedJob, lock_jobs, move_jobs, note_stages
 from reelstate.services.stages import BrokenFanOut, OpeningStage, merge_openings, open_stages
 from reelstate.stores.store import Batch, NoRow, Statement, Store, Transaction
 from reelstate.telemetry.facts import Transition
@@ -172,6 +172,7 @@ async def advance(transaction: Transaction, catalogue: Catalogue, closed: Mappin
     wake-ups for what followed.
     """
     jobs = [job for job in await lock_jobs(transaction, catalogue, closed) if job.active and job.known]
+    await note_stages(transaction, jobs, closed)
     known = {job.id: closed[job.id] for job in jobs if len(closed[job.id]) == len(job.declared.graph.stages)}
     wakeups: set[Wakeup] = set()
     while jobs:

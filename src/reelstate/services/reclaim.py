@@ -17,7 +17,7 @@ from reelstate.services.catalogue import Catalogue
 from reelstate.services.fail import FinalError, apply_final_errors
 from reelstate.services.isolation import Isolation, JobId, finder
 from reelstate.stores.store import NoRow, Statement, Store, Transaction
-from reelstate.telemetry.facts import ANY_STATE, LeasesReclaimed, Transition
+from reelstate.telemetry.facts import ANY_STATE, AttemptRecorded, LeasesReclaimed, TracedJob, Transition, listening
 
 
 class _ReclaimedTask(NamedTuple):
@@ -28,6 +28,13 @@ class _ReclaimedTask(NamedTuple):
     poison: bool
     error: Json
     cause: str
+    token: int
+    attempt: int
+    last_worker: int
+    ran: float
+    """Seconds since it was claimed."""
+    pipeline_id: int
+    trace: str | None
 
 
 class _WorkerId(NamedTuple):
@@ -100,6 +107,7 @@ async def _apply(
     wakeups = await apply_final_errors(transaction, catalogue, final, actor=Actor.KEEPER)
     for (cause, status), count in Counter((row.cause, row.status) for row in moved).items():
         transaction.note(LeasesReclaimed(cause, status, count))
+    await _note_lost(transaction, catalogue, moved)
     await note_recovered(transaction, {row.job_id for row in moved if row.status == TaskStatus.READY})
     statuses = [row.status for row in moved]
     reclaimed = Reclaimed(
@@ -109,6 +117,32 @@ async def _apply(
         quarantined=tuple(sorted({error.key.job_id for error in final if error.poison})),
     )
     return reclaimed, wakeups | {Wakeup.WORK} if reclaimed.ready else wakeups
+
+
+async def _note_lost(transaction: Transaction, catalogue: Catalogue, moved: Sequence[_ReclaimedTask]) -> None:
+    """Note the attempts of traced jobs that were taken back: their workers will not."""
+    traced = [row for row in moved if row.trace is not None]
+    if not traced or not listening():
+        return
+    declared = await catalogue.load(transaction, {row.pipeline_id for row in traced})
+    for row in traced:
+        graph = declared[row.pipeline_id].graph if row.pipeline_id in declared else None
+        if graph is None or row.trace is None or row.stage >= len(graph.stages):
+            continue
+        transaction.note(
+            AttemptRecorded(
+                TracedJob(row.job_id, row.trace, graph.name),
+                row.stage,
+                graph.stages[row.stage].name,
+                row.part,
+                row.token,
+                row.attempt,
+                str(row.last_worker),
+                row.cause,
+                row.ran,
+                error={"type": "lost", "message": row.cause},
+            )
+        )
 
 
 async def reclaim_workers(store: Store, *, stale_after: float = 45.0) -> list[int]:

@@ -27,11 +27,12 @@ from reelstate.services.webhooks.address import NO_PRIVATE_HOSTS, AddressRules
 from reelstate.services.webhooks.callbacks import Callback, add_callbacks
 from reelstate.services.webhooks.event_types import event_types
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Store, Transaction
-from reelstate.telemetry.facts import JobCreated, emit, listening
+from reelstate.telemetry.facts import JobCreated, JobsSent, TracedJob, emit, listening
+from reelstate.telemetry.tracing import Sending, start_sending
 
 USER_LIMIT = 255
 MAX_DELAY = 10 * 365 * 86_400.0
-JOB_COLUMNS = ("id", "spec")
+JOB_COLUMNS = ("id", "spec", "trace")
 
 
 class _KeyedJob(NamedTuple):
@@ -75,6 +76,8 @@ class _Request:
     resource_id: int | None = None
     named: bool = False
     """Whether the caller has named the version of the pipeline."""
+    trace: str | None = None
+    """The trace context that the job keeps; a repeated request with another one is the same request."""
 
     def openings(self, job_ids: list[int]) -> list[OpeningStage]:
         """Return the stages that wait for nothing."""
@@ -141,6 +144,7 @@ async def submit(
     it looks again. Raises `InvalidRequest`, `UnknownPipeline` and `IdempotencyConflict`.
     """
     wanted = {(submission.pipeline, submission.digest) for submission in submissions}
+    sending = start_sending(len(submissions))
     created: list[Submitted] | None = None
     refresh = False
     while created is None:
@@ -151,6 +155,11 @@ async def submit(
             if declared is None:
                 raise UnknownPipeline(submission.pipeline, catalogue.names)
             requests.append(_check(catalogue, declared, submission, limits, rules))
+        if sending is not None:
+            requests = [
+                replace(request, trace=None if context is None else context.text)
+                for request, context in zip(requests, sending.jobs, strict=True)
+            ]
         match requests:
             case []:
                 created = []
@@ -165,7 +174,16 @@ async def submit(
         for submission, answer in zip(submissions, created, strict=True):
             if answer.verdict is Verdict.OK:
                 emit(JobCreated(submission.pipeline))
+    if sending is not None and sending.span is not None and created:
+        emit(JobsSent(sending.span, sending.parent, _traced(submissions, created, sending), sending.seconds))
     return created
+
+
+def _traced(submissions: Sequence[Submission], created: Sequence[Submitted], sending: Sending) -> tuple[TracedJob, ...]:
+    return tuple(
+        TracedJob(answer.job_id, "" if context is None else context.text, submission.pipeline)
+        for submission, answer, context in zip(submissions, created, sending.jobs, strict=True)
+    )
 
 
 async def _submit_one(store: Store, request: _Request, opening: OpeningStage) -> list[Submitted] | None:
@@ -174,7 +192,13 @@ async def _submit_one(store: Store, request: _Request, opening: OpeningStage) ->
     Returns None, and creates nothing, when the pipeline is no longer current.
     """
     number = secrets.randbits(63)
-    parameters = {**request.parameters(), **opening.parameters(), "spec": request.spec, "request": number}
+    parameters = {
+        **request.parameters(),
+        **opening.parameters(),
+        "spec": request.spec,
+        "trace": request.trace,
+        "request": number,
+    }
 
     async def flow(transaction: Transaction) -> list[Submitted] | None:
         created = await transaction.run(ADD_ONE_JOB, **parameters)
@@ -235,7 +259,7 @@ async def _resolve_keys(transaction: Transaction, requests: list[_Request], job_
 
 
 async def _create(transaction: Transaction, catalogue: Catalogue, extension: Extension, new: _NewJobs) -> None:
-    """Create jobs; those that differ in their id and spec only are written by one statement."""
+    """Create jobs; those that differ in their id, spec and trace only are written by one statement."""
     if any(request.run_after is not None for _, request in new):
         (store_time,) = await transaction.run(NOW)
         new = [(job_id, request.start_at(store_time.at)) for job_id, request in new]
@@ -253,7 +277,7 @@ async def _create(transaction: Transaction, catalogue: Catalogue, extension: Ext
 async def _create_group(transaction: Transaction, catalogue: Catalogue, group: _NewJobs) -> None:
     """Create jobs and open their first stages: with one statement where that is one stage of one part."""
     job_ids = [job_id for job_id, _ in group]
-    rows: list[Row] = [(job_id, request.spec) for job_id, request in group]
+    rows: list[Row] = [(job_id, request.spec, request.trace) for job_id, request in group]
     request = group[0][1]
     openings = request.openings(job_ids)
     parameters = request.parameters()

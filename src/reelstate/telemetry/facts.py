@@ -1,21 +1,35 @@
 """Facts: typed records of what has just happened, emitted where it happens and received by sinks.
 
-Services, worker, keeper, API and media emit facts and know nothing of metrics. A sink turns them into metrics. Without
-a sink, `emit` is one empty loop. A fact about a transaction is given to `Transaction.note`, which emits it after the
-commit.
+Services, worker, keeper, API and media emit facts and know nothing of metrics and traces. Sinks turn them into metrics
+and spans. Without a sink, `emit` is one empty loop. A fact about a transaction is given to `Transaction.note`, which
+emits it after the commit.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from reelstate.core.model import Json
+from reelstate.telemetry.trace_context import TraceContext
 
 logger = logging.getLogger("reelstate.telemetry")
 
 
 ANY_STATE = "any"
 """The origin of a transition whose statement does not return the state that it replaced."""
+_NO_IDS: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class TracedJob(NamedTuple):
+    """A job that belongs to a trace."""
+
+    job_id: int
+    trace: str
+    """The context in its row."""
+    pipeline: str
 
 
 class JobCreated(NamedTuple):
@@ -36,12 +50,38 @@ class Transition(NamedTuple):
     """How long the row was in `origin`, where that is known."""
 
 
+class JobsSent(NamedTuple):
+    """Jobs were submitted by a process that sends spans."""
+
+    span: TraceContext
+    parent: TraceContext | None
+    """The span of the submitter."""
+    jobs: tuple[TracedJob, ...]
+    seconds: float
+
+
 class JobEnded(NamedTuple):
     """A job completed, failed, was cancelled or was quarantined."""
 
     status: str
     seconds: float
     """Since its creation."""
+    job: TracedJob | None = None
+    error: Json = None
+    """Why it failed, of a traced job."""
+
+
+class StageEnded(NamedTuple):
+    """A stage of a traced job closed, or its job ended before."""
+
+    job: TracedJob
+    stage: int
+    name: str
+    phase: str
+    parts: int
+    failed: int
+    seconds: float
+    """Since it was opened."""
 
 
 class TaskClaimed(NamedTuple):
@@ -82,6 +122,25 @@ class AttemptEnded(NamedTuple):
     seconds: float
 
 
+class AttemptRecorded(NamedTuple):
+    """An attempt of a traced job is over in the store: its worker has reported it, or a keeper has taken it back."""
+
+    job: TracedJob
+    stage: int
+    name: str
+    part: int
+    token: int
+    attempt: int
+    worker: str
+    """The name of the worker; its id where a keeper says it."""
+    outcome: str
+    """As in `AttemptEnded`, or the cause for which a keeper took the lease back."""
+    seconds: float
+    ended: float | None = None
+    """When it ended, in seconds since 1970; None for now."""
+    error: Json = None
+
+
 class DutyRun(NamedTuple):
     """A keeper ran one of its duties."""
 
@@ -97,6 +156,10 @@ class RequestAnswered(NamedTuple):
     route: str
     status: int
     seconds: float
+    span: TraceContext | None = None
+    """Its span, where it belongs to a trace."""
+    parent: TraceContext | None = None
+    """The span of its client."""
 
 
 class ToolExited(NamedTuple):
@@ -106,6 +169,9 @@ class ToolExited(NamedTuple):
     cause: str
     """`ok`, or the kind of its failure."""
     seconds: float
+    exit_code: int | None = None
+    ids: Mapping[str, Any] = _NO_IDS
+    """The ids of the run that started it."""
 
 
 class Encoded(NamedTuple):
@@ -155,11 +221,14 @@ class FeedEvent(NamedTuple):
 Fact = (
     JobCreated
     | Transition
+    | JobsSent
     | JobEnded
+    | StageEnded
     | TaskClaimed
     | TasksFailed
     | LeasesReclaimed
     | AttemptEnded
+    | AttemptRecorded
     | DutyRun
     | RequestAnswered
     | ToolExited

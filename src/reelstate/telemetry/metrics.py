@@ -73,8 +73,10 @@ class Metrics(Collector):
         ProcessFigures(registry=self._registry)
 
     def __call__(self, fact: facts.Fact) -> None:
-        """Count a fact; safe from any thread."""
-        self._handlers[type(fact)](fact)
+        """Count a fact, if a metric is counted from it; safe from any thread."""
+        handler = self._handlers.get(type(fact))
+        if handler is not None:
+            handler(fact)
 
     @property
     def exposed(self) -> CollectorRegistry:

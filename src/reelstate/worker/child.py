@@ -25,6 +25,7 @@ from reelstate.core.model import ClaimedTask, Completion, Json, LogLine, Step, T
 from reelstate.core.outcome import Fail, RunOutcome, completion, outcome_of
 from reelstate.core.step import normalise_step
 from reelstate.telemetry.logs import LogSetup, job_log, log_fields, set_up
+from reelstate.telemetry.trace_context import parse_text, running_in
 from reelstate.worker.process import LOADING_VARIABLE
 from reelstate.worker.run import MAX_PIPE_MESSAGE, BlockingRun, Results, Run
 
@@ -102,7 +103,7 @@ def main() -> None:
     threading.Thread(target=reporter.read_answers, args=[incoming], daemon=True).start()
     if order["logging"] is not None:
         set_up(LogSetup(**order["logging"]))
-    with log_fields(**order["log_fields"]), job_log(reporter.log):
+    with log_fields(**order["log_fields"]), running_in(parse_text(order["trace"])), job_log(reporter.log):
         outcome = _attempt(task, order["handler"], reporter)
     _send_outcome(outcome, reporter)
     sys.stderr.flush()

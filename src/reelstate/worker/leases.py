@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import ClaimedTask, Json, LogLine, Progress, Step, TaskKey, TaskState
 from reelstate.core.outcome import Stopped
+from reelstate.telemetry.facts import AttemptRecorded
 
 MAX_LINES = 1000
 """Log lines, and steps, kept between two reports; beyond it the oldest are dropped."""
@@ -55,6 +56,7 @@ class HeldTask:
         "_values",
         "_waiting",
         "lease",
+        "record",
         "renewed_at",
         "run",
         "sending",
@@ -68,6 +70,8 @@ class HeldTask:
         self.renewed_at = now
         self.stop: Stop | None = None
         self.run: asyncio.Task[None] | None = None
+        self.record: AttemptRecorded | None = None
+        """What to emit of a traced attempt that has ended, when the store knows its outcome."""
         self.sending = False
         """Whether a report of it is being sent."""
         self._max_states = max_states

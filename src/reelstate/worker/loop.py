@@ -29,8 +29,10 @@ from reelstate.core.model import ClaimedTask, Completion, Failure, Release, Task
 from reelstate.core.outcome import RunOutcome, timeout_failure
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.pipelines.declaration import Pipeline, StageHandler
-from reelstate.telemetry.facts import AttemptEnded, emit
+from reelstate.telemetry.facts import AttemptEnded, AttemptRecorded, TracedJob, emit, listening
 from reelstate.telemetry.logs import job_log, log_fields
+from reelstate.telemetry.trace_context import running_in
+from reelstate.telemetry.tracing import attempt_context
 from reelstate.worker.heartbeat import Heartbeat, HeartbeatAnswer
 from reelstate.worker.leases import HeldTask, Lease, Stop, lease_fields
 from reelstate.worker.link import Connect, Link
@@ -312,7 +314,9 @@ class WorkerLoop:
 
     async def _run_task(self, held: HeldTask) -> None:
         """Run one attempt, from its start to the outbox."""
-        with log_fields(**held.ids, worker=self.name):
+        task = held.task
+        context = None if task.trace is None else attempt_context(task.trace, *task.key, task.token)
+        with log_fields(**held.ids, worker=self.name), running_in(context):
             await self._run_once(held)
         if held in self._stuck:
             self._stuck.discard(held)
@@ -328,13 +332,28 @@ class WorkerLoop:
         outcome = await self._attempt(held, handler) if handler and held.stop is None else None
         if isinstance(outcome, Completion):
             self._log_task("task completed", held, f" seconds={time.perf_counter() - began:.3f}")
+        seconds, name = time.perf_counter() - began, _outcome_name(held, outcome)
         if held in self._running:
             self._running.discard(held)
+            if held.task.trace is not None and listening():
+                held.record = self._record_of(held, outcome, name, seconds)
             self._finish(held, outcome)
-        emit(
-            AttemptEnded(
-                held.task.pipeline, held.task.stage_name, _outcome_name(held, outcome), time.perf_counter() - began
-            )
+        emit(AttemptEnded(held.task.pipeline, held.task.stage_name, name, seconds))
+
+    def _record_of(self, held: HeldTask, outcome: RunOutcome | None, name: str, seconds: float) -> AttemptRecorded:
+        task = held.task
+        return AttemptRecorded(
+            TracedJob(task.key.job_id, task.trace or "", task.pipeline),
+            task.key.stage,
+            task.stage_name,
+            task.key.part,
+            task.token,
+            task.attempt,
+            self.name,
+            name,
+            seconds,
+            ended=time.time(),
+            error=outcome.error if isinstance(outcome, Failure) else None,
         )
 
     def _log_task(self, event: str, held: HeldTask, more: str = "") -> None:
@@ -353,6 +372,8 @@ class WorkerLoop:
                 _log_failure(held, outcome)
             self._outbox.put(outcome)
         elif held.stop is not Stop.RELEASED:
+            if held.stop is Stop.CANCELLED:
+                _emit_record(held)
             self._drop(held)
 
     def _publish_busy(self) -> None:
@@ -392,6 +413,8 @@ class WorkerLoop:
         """Drop a task whose outcome the store has accepted or refused."""
         lease = outcome.key, outcome.token
         held = self._ledger.get(lease)
+        if held is not None and verdict is not Verdict.LOST:
+            _emit_record(held)
         if verdict not in {Verdict.OK, Verdict.REPEATED}:
             level = logging.INFO if verdict is Verdict.CANCELLED else logging.WARNING
             logger.log(level, "result refused %s verdict=%s", held.log_fields if held else lease_fields(lease), verdict)
@@ -529,6 +552,8 @@ class WorkerLoop:
             try:
                 async with asyncio.timeout(self.settings.shutdown_timeout):
                     await self._link.release([Release(key=each.task.key, token=each.task.token) for each in held])
+                for each in held:
+                    _emit_record(each)
             except (StoreError, TimeoutError) as error:
                 logger.warning("release failed; leases will expire count=%d error=%s", len(held), error)
                 if self._stopping.is_set():
@@ -549,6 +574,13 @@ class WorkerLoop:
         if self.id is None:
             raise RuntimeError("the worker is not registered")
         return self.id
+
+
+def _emit_record(held: HeldTask) -> None:
+    """Emit a traced attempt whose outcome the store knows. The keeper emits one that is lost."""
+    if held.record is not None:
+        emit(held.record)
+        held.record = None
 
 
 def _will_retry(task: ClaimedTask, failure: Failure) -> bool:

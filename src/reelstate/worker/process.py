@@ -22,6 +22,7 @@ from reelstate.core.model import ClaimedTask, Completion, Failure, LogLine, Step
 from reelstate.core.outcome import RunOutcome, describe_error, failure, mask_passwords
 from reelstate.pipelines.declaration import Handler
 from reelstate.telemetry.logs import current_fields, setup_document
+from reelstate.telemetry.trace_context import current_context
 from reelstate.worker.run import MAX_PIPE_MESSAGE, Reporter
 
 LOADING_VARIABLE = "REEL_CHILD"
@@ -51,6 +52,7 @@ async def run_in_process(task: ClaimedTask, call: Handler, reporter: Reporter, *
                 "path": sys.path,
                 "logging": setup_document(),
                 "log_fields": current_fields(),
+                "trace": None if (context := current_context()) is None else context.text,
                 "task": dataclasses.asdict(dataclasses.replace(task, permit=None)),
             },
         )

@@ -160,7 +160,7 @@ async def move(transaction: Transaction, jobs: Sequence[LockedJob], target: JobS
         actor=operation.actor,
         reason=operation.reason,
     )
-    note_moves(transaction, [(job, target) for job in jobs])
+    await note_moves(transaction, [(job, target, None) for job in jobs])
 
 
 def _mark_repeated(outcomes: list[Operated]) -> list[Operated]:

@@ -624,6 +624,7 @@ CREATE TABLE reelstate.jobs (
     request bigint,
     flagged text,
     flagged_at timestamp with time zone,
+    trace text,
     CONSTRAINT jobs_numbers CHECK (((priority >= 0) AND (priority <= 10) AND (version >= 1) AND (phase = ANY (ARRAY['processing'::text, 'validating'::text, 'planning'::text, 'downloading_inputs'::text, 'uploading_outputs'::text])))),
     CONSTRAINT jobs_state CHECK (
 CASE
@@ -658,7 +659,8 @@ CREATE TABLE reelstate.jobs_archive (
     resource_id bigint,
     request bigint,
     flagged text,
-    flagged_at timestamp with time zone
+    flagged_at timestamp with time zone,
+    trace text
 )
 PARTITION BY RANGE (id);
 

@@ -205,7 +205,7 @@ CREATE TABLE jobs (
     resource_id  INTEGER,
     request      INTEGER,
     flagged      TEXT,
-    flagged_at   REAL,
+    flagged_at   REAL, trace TEXT,
     CONSTRAINT jobs_state CHECK (CASE
         WHEN status IN ('completed', 'failed', 'quarantined', 'cancelled') THEN finished_at IS NOT NULL
         ELSE finished_at IS NULL AND status IN ('pending', 'processing', 'validating', 'planning', 'downloading_inputs',

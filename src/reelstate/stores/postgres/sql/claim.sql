@@ -81,7 +81,7 @@ WITH clock AS MATERIALIZED (
         reason = NULL, changed_at = clock.now
     FROM taken t CROSS JOIN clock
     WHERE t.begins AND j.id = t.job_id AND j.status = 'pending'
-    RETURNING t.*, j.pipeline_id, j.spec, j.status AS job_status, j.version AS job_version
+    RETURNING t.*, j.pipeline_id, j.spec, j.status AS job_status, j.version AS job_version, j.trace
 ), others AS MATERIALIZED (
     SELECT t.*, row_number() OVER (PARTITION BY t.job_id) AS number FROM taken t
     WHERE NOT t.begins
@@ -93,9 +93,9 @@ WITH clock AS MATERIALIZED (
         reason = NULL, changed_at = clock.now
     FROM clock
     WHERE j.id = ANY (ARRAY(SELECT job_id FROM others WHERE NOT begins)) AND j.status = 'pending'
-    RETURNING j.id, j.pipeline_id, j.spec, j.status, j.version
+    RETURNING j.id, j.pipeline_id, j.spec, j.status, j.version, j.trace
 ), active AS MATERIALIZED (
-    SELECT id, pipeline_id, spec, status FROM reelstate.jobs
+    SELECT id, pipeline_id, spec, status, trace FROM reelstate.jobs
     WHERE id = ANY (ARRAY(SELECT job_id FROM others)) AND status <> 'pending'
     FOR KEY SHARE
 ), recorded AS (
@@ -114,18 +114,18 @@ WITH clock AS MATERIALIZED (
 )
 SELECT t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
        t.checkpoint, t.pipeline_id, t.spec, t.job_status, clock.now AS at, EXISTS (SELECT FROM fit) AS fit, t.waited,
-       t.begun
+       t.begun, t.trace
 FROM clock
 LEFT JOIN (
     SELECT job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint, pipeline_id,
-           spec, job_status, waited, job_status AS begun
+           spec, job_status, waited, job_status AS begun, trace
     FROM begun
     UNION ALL
     SELECT o.job_id, o.stage, o.part, o.token, o.attempt, o.max_attempts, o.lost, o.lease, o.priority, o.input,
-           o.checkpoint, j.pipeline_id, CASE WHEN o.number = 1 THEN j.spec END, j.status, o.waited, j.begun
+           o.checkpoint, j.pipeline_id, CASE WHEN o.number = 1 THEN j.spec END, j.status, o.waited, j.begun, j.trace
     FROM others o
     LEFT JOIN (
-        SELECT id, pipeline_id, spec, status, status AS begun FROM resumed
-        UNION ALL SELECT id, pipeline_id, spec, status, NULL FROM active
+        SELECT id, pipeline_id, spec, status, status AS begun, trace FROM resumed
+        UNION ALL SELECT id, pipeline_id, spec, status, NULL, trace FROM active
     ) j ON j.id = o.job_id
 ) t ON true

@@ -6,5 +6,5 @@ WITH begun AS (
     FROM (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
     WHERE j.id = ANY (%(job_ids)s::bigint[]) AND j.status = 'pending'
 )
-SELECT id, pipeline_id, spec, status, CASE WHEN status = 'pending' THEN phase END AS begun
+SELECT id, pipeline_id, spec, status, CASE WHEN status = 'pending' THEN phase END AS begun, trace
 FROM reelstate.jobs WHERE id = ANY (%(job_ids)s::bigint[])

@@ -38,7 +38,7 @@ WITH clock AS MATERIALIZED (
     WHERE moved.sole AND j.id = moved.job_id AND j.status = j.phase
     RETURNING moved.*, j.version AS job_version, j.phase,
               extract(epoch FROM clock.now - coalesce(j.started_at, j.created_at))::float8 AS in_state,
-              extract(epoch FROM clock.now - j.created_at)::float8 AS age
+              extract(epoch FROM clock.now - j.created_at)::float8 AS age, j.pipeline_id, j.trace
 ), alone AS MATERIALIZED (
     SELECT * FROM moved
     WHERE NOT sole
@@ -58,7 +58,7 @@ WITH clock AS MATERIALIZED (
 SELECT 'all' AS kind, NULL::bigint AS job_id, NULL::smallint AS stage, NULL::integer AS part, NULL::bigint AS token,
        (SELECT count(*) FROM moved) AS total, (SELECT count(*) FROM completed) AS done, NULL::integer AS skipped,
        NULL::integer AS failed, NULL::boolean AS sole,
-       (SELECT json_agg(json_build_array(phase, in_state, age)) FROM completed) AS completed
+       (SELECT json_agg(json_build_array(phase, in_state, age, job_id, pipeline_id, trace)) FROM completed) AS completed
 UNION ALL
 SELECT 'stage', job_id, stage, NULL, NULL, total, done, skipped, failed, sole, NULL FROM counted
 WHERE done + skipped + failed = total

@@ -36,7 +36,7 @@ WITH clock AS (
     FROM (SELECT DISTINCT job_id, stage FROM expired) AS e JOIN reelstate.stages s USING (job_id, stage)
     ORDER BY s.job_id, s.stage FOR UPDATE OF s
 ), parents AS MATERIALIZED (
-    SELECT id, status FROM reelstate.jobs
+    SELECT id, status, pipeline_id, trace FROM reelstate.jobs
     WHERE id IN (SELECT job_id FROM expired) AND (SELECT count(*) FROM counting) >= 0 ORDER BY id FOR UPDATE
 ), decided AS MATERIALIZED (
     SELECT expired.*,
@@ -48,7 +48,8 @@ WITH clock AS (
                 ELSE 'ready' END AS status,
            expired.cause IN ('lease expired', 'worker died') AND t.alone
              AND (t.lost_alone + 1 >= t.max_lost
-                  OR t.attempt >= t.max_attempts AND t.lost + 1 >= t.max_lost) AS poison
+                  OR t.attempt >= t.max_attempts AND t.lost + 1 >= t.max_lost) AS poison,
+           parents.pipeline_id, parents.trace
     FROM expired JOIN parents ON parents.id = expired.job_id
     JOIN reelstate.tasks t USING (job_id, stage, part)
 )
@@ -66,4 +67,5 @@ SET status = decided.status, worker_id = NULL, lease_expires_at = NULL,
     version = t.version + 1, actor = 'keeper', reason = decided.cause, changed_at = clock.now
 FROM decided, clock
 WHERE t.job_id = decided.job_id AND t.stage = decided.stage AND t.part = decided.part
-RETURNING t.job_id, t.stage, t.part, t.status, decided.poison, t.error, decided.cause
+RETURNING t.job_id, t.stage, t.part, t.status, decided.poison, t.error, decided.cause, t.token, t.attempt, t.last_worker,
+          extract(epoch FROM clock.now - t.claimed_at)::float8 AS ran, decided.pipeline_id, decided.trace

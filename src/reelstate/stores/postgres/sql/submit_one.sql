@@ -5,7 +5,7 @@
 WITH clock AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now, set_config('reelstate.recorded', 'on', true) AS recorded
 ), given AS MATERIALIZED (
-    SELECT reelstate.new_id() AS id, %(spec)s::text AS spec
+    SELECT reelstate.new_id() AS id, %(spec)s::text AS spec, %(trace)s::text AS trace
     WHERE %(current)s::text IS NULL OR %(pipeline_id)s = (
         SELECT id FROM reelstate.pipelines WHERE name = %(current)s ORDER BY pinned DESC, id DESC LIMIT 1)
 ), made AS (

@@ -1,9 +1,9 @@
--- Insert jobs that differ in their id and spec only, of a pipeline whose only first stage has one part: the jobs, the
+-- Insert jobs that differ in their id, spec and trace only, of a pipeline whose only first stage has one part: the jobs, the
 -- stages (unless they are the only ones), the tasks and the events, in one round trip.
 WITH clock AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now, set_config('reelstate.recorded', 'on', true) AS recorded
 ), given AS MATERIALIZED (
-    SELECT id, spec FROM unnest(%(id)s::bigint[], %(spec)s::text[]) AS given (id, spec)
+    SELECT id, spec, trace FROM unnest(%(id)s::bigint[], %(spec)s::text[], %(trace)s::text[]) AS given (id, spec, trace)
 ), made AS (
     {insert_jobs}
 ), opened AS (

@@ -76,4 +76,5 @@ RETURNING job_id, stage, part, token, attempt, max_attempts, lost, lease, priori
           NULL AS pipeline_id, NULL AS spec, NULL AS job_status, :now AS at, 1 AS fit,
           :now - ready_at AS waited,
           (SELECT j.phase FROM chosen AS c CROSS JOIN jobs AS j ON j.id = tasks.job_id
-           WHERE c.task = tasks.rowid AND c.with_job) AS begun
+           WHERE c.task = tasks.rowid AND c.with_job) AS begun,
+          NULL AS trace

@@ -7,5 +7,6 @@ WHERE id IN (SELECT value FROM json_each(:job_ids)) AND status = 'pending';
 SELECT id, pipeline_id, spec, status,
        CASE WHEN changed_at = :now AND actor = 'worker'
               AND NOT EXISTS (SELECT 1 FROM tasks AS t WHERE t.job_id = jobs.id AND t.stage = 0 AND t.part = 0 AND t.sole)
-            THEN status END AS begun
+            THEN status END AS begun,
+       trace
 FROM jobs WHERE id IN (SELECT value FROM json_each(:job_ids))

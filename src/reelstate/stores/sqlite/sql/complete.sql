@@ -53,7 +53,8 @@ WHERE id IN (SELECT t.job_id FROM chosen AS c CROSS JOIN tasks AS t ON t.rowid =
 
 SELECT 'all' AS kind, NULL AS job_id, NULL AS stage, NULL AS part, NULL AS token, count(*) AS total,
        coalesce(sum(with_job), 0) AS done, NULL AS skipped, NULL AS failed, NULL AS sole,
-       (SELECT json_group_array(json_array(j.phase, :now - coalesce(j.started_at, j.created_at), :now - j.created_at))
+       (SELECT json_group_array(json_array(j.phase, :now - coalesce(j.started_at, j.created_at), :now - j.created_at,
+                                    j.id, j.pipeline_id, j.trace))
         FROM chosen AS c CROSS JOIN tasks AS t ON t.rowid = c.task CROSS JOIN jobs AS j ON j.id = t.job_id
         WHERE c.with_job) AS completed
 FROM chosen

@@ -4,4 +4,5 @@ SET status = 'completed', finished_at = max(:now, coalesce(started_at, :now)), v
     changed_at = :now
 WHERE id IN (SELECT value FROM json_each(:job_ids))
   AND status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
-RETURNING phase, :now - coalesce(started_at, created_at) AS in_state, :now - created_at AS age
+RETURNING phase, :now - coalesce(started_at, created_at) AS in_state, :now - created_at AS age,
+          id AS job_id, pipeline_id, trace

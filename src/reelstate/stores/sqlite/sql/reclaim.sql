@@ -54,4 +54,6 @@ WHERE tasks.rowid = decided.task
 RETURNING job_id, stage, part, status,
           reason IN ('lease expired', 'worker died') AND alone
             AND (lost_alone >= max_lost OR attempt >= max_attempts AND lost >= max_lost) AS poison, error,
-          reason AS cause
+          reason AS cause, token, attempt, last_worker, :now - claimed_at AS ran,
+          (SELECT j.pipeline_id FROM jobs AS j WHERE j.id = tasks.job_id) AS pipeline_id,
+          (SELECT j.trace FROM jobs AS j WHERE j.id = tasks.job_id) AS trace

@@ -13,7 +13,7 @@ WITH parts AS (
 {insert_tasks};
 
 WITH given AS (
-    SELECT last AS id, :spec AS spec FROM ids
+    SELECT last AS id, :spec AS spec, :trace AS trace FROM ids
     WHERE EXISTS (SELECT 1 FROM tasks WHERE job_id = ids.last)
 )
 {insert_jobs};

@@ -1,4 +1,4 @@
--- Insert jobs that differ in their id and spec only, of a pipeline whose only first stage has one part: the tasks, the jobs
+-- Insert jobs that differ in their id, spec and trace only, of a pipeline whose only first stage has one part: the tasks, the jobs
 -- and the stages (unless they are the only ones).
 -- Differs from PostgreSQL: a CTE can't write, so these are several statements. The task comes first: by it the trigger of
 -- the job knows that its event opens the only stage too.
@@ -7,8 +7,8 @@ WITH parts AS (
 )
 {insert_tasks};
 
-WITH given (id, spec) AS (
-    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:rows)
+WITH given (id, spec, trace) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]') FROM json_each(:rows)
 )
 {insert_jobs};
 
