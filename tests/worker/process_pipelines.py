@@ -7,6 +7,8 @@ import sys
 import threading
 from pathlib import Path
 
+from opentelemetry import trace
+
 import reelstate as rs
 from reelstate.worker.run import MAX_PIPE_MESSAGE
 from tests.waiting import block_forever
@@ -34,6 +36,15 @@ def cut(task: rs.BlockingRun) -> dict[str, object]:
 async def pack(task: rs.Run) -> list[int]:
     await task.progress(10, checkpoint={"packed": True})
     return [part["part"] async for part in task.results(cut)]
+
+
+traced = rs.Pipeline("traced")
+
+
+@traced.stage(process=True)
+def span(task: rs.BlockingRun) -> list[str]:
+    current = trace.get_current_span().get_span_context()
+    return [f"{current.trace_id:x}", f"{current.span_id:x}"]
 
 
 fragile = rs.Pipeline("fragile")
