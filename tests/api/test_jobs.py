@@ -77,6 +77,18 @@ async def test_flagged_jobs_can_be_listed(api: Server) -> None:
     assert (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).json()["flagged"] == found["flagged"]
 
 
+async def test_a_degraded_job_shows_its_reason(api: Server) -> None:
+    whole, degraded = await api.submit(), await api.submit()
+    lists: dict[int, Any] = {whole: {"1080p": "no encoder"}, degraded: ["1080p: no encoder"]}
+    tasks = (await api.engine.claim(await a_worker(api.engine), 2)).tasks
+    await api.engine.complete([done(task, {"degraded": lists[task.key.job_id]}) for task in tasks])
+    listed = {job["id"]: job["degraded"] for job in (await api.ask("ada", "GET", JOBS)).json()["items"]}
+    assert listed == {whole: None, degraded: ["1080p: no encoder"]}
+    for job_id, reasons in listed.items():
+        shown = (await api.ask("ada", "GET", f"{JOBS}/{job_id}")).json()
+        assert (shown["status"], shown["degraded"]) == ("completed", reasons)
+
+
 async def test_pages_follow_each_other_by_their_links(api: Server) -> None:
     made = {await api.submit(spec={"n": n}) for n in range(5)}
     found: list[int] = []

@@ -3,6 +3,8 @@ from typing import Any
 from reelstate.core.machine import JobStatus
 from reelstate.library.videos import Videos
 from tests.api.video_server import VIDEOS, WEB, VideoLibrary
+from tests.conformance.scenarios import finish
+from tests.engines import a_worker
 
 CHANGES: list[tuple[str, str, Any]] = [
     ("POST", "/retranscode", {}),
@@ -53,6 +55,19 @@ async def test_videos_come_in_pages_and_by_status(library: VideoLibrary) -> None
     ready = await library.api.ask("ada", "GET", VIDEOS, params={"status": "ready"})
     assert [each["id"] for each in ready.json()["items"]] == made[2::-1]
     assert (await library.api.ask("ada", "GET", VIDEOS, params={"user_id": "bob"})).status_code == 403
+
+
+async def test_a_degraded_version_of_a_video_shows_its_reason(library: VideoLibrary) -> None:
+    video_id, _ = await library.make()
+    await library.complete()
+    await library.remake(video_id)
+    worker = await a_worker(library.api.engine)
+    await finish(library.api.engine, worker, {"publish": {"master": "m.m3u8", "degraded": ["1080p: no encoder"]}})
+    versions = (await library.show(video_id))["versions"]
+    assert [(version["status"], version["degraded"]) for version in versions] == [
+        ("completed", ["1080p: no encoder"]),
+        ("completed", None),
+    ]
 
 
 async def test_a_repeated_request_with_an_idempotency_key_creates_one_video(library: VideoLibrary) -> None:

@@ -263,15 +263,44 @@ async def test_a_failed_part_of_an_optional_stage_leaves_the_job_degraded(engine
     assert (job.status, job.degraded, job.error) == (JobStatus.COMPLETED, [reason], None)
 
 
-@pytest.mark.parametrize("result, shown", [({"degraded": ["1080p", 4]}, ["1080p", "4"]), ({"degraded": "no"}, None)])
-async def test_a_last_stage_may_report_what_is_missing(engine: Engine, result: Json, shown: list[str] | None) -> None:
+LISTS: list[tuple[Json, list[str] | None]] = [
+    (["1080p", 4], ["1080p", "4"]),
+    ([["captions"]], ["['captions']"]),
+    ([], None),
+    ({"1080p": "no encoder"}, None),
+    ({"0": "1080p"}, None),
+    ("1080p", None),
+    (1080, None),
+    (True, None),
+    (None, None),
+]
+"""What a result has under `degraded`, and what the job shows of it: only a list is one of reasons."""
+
+
+@pytest.mark.parametrize("listed, shown", LISTS)
+async def test_a_last_stage_may_report_what_is_missing(engine: Engine, listed: Json, shown: list[str] | None) -> None:
     await declared(engine, "two", *chain(JobStatus.VALIDATING, JobStatus.UPLOADING_OUTPUTS))
     job_id = await submitted(engine, "two", {})
     worker = await a_worker(engine)
     while tasks := (await engine.claim(worker, 10)).tasks:
-        await engine.complete([done(task, result) for task in tasks])
+        await engine.complete([done(task, {"degraded": listed}) for task in tasks])
     job = (await engine.job(job_id)).job
     assert (job.status, job.degraded) == (JobStatus.COMPLETED, shown)
+
+
+async def test_each_job_shows_what_its_own_last_stages_report_in_their_order(engine: Engine) -> None:
+    stages = [StageSpec(name="first"), *(StageSpec(name=name, after=("first",)) for name in ("left", "right"))]
+    await declared(engine, "two_ends", *stages)
+    jobs = [await submitted(engine, "two_ends") for _ in range(2)]
+    worker = await a_worker(engine)
+    while tasks := (await engine.claim(worker, 10)).tasks:
+        reports = [
+            done(task, {"degraded": [f"{task.stage_name} of {jobs.index(task.key.job_id)}"]})
+            for task in reversed(tasks)
+        ]
+        await engine.complete(reports)
+    shown = [(await engine.job(job_id)).job.degraded for job_id in jobs]
+    assert shown == [["left of 0", "right of 0"], ["left of 1", "right of 1"]]
 
 
 async def test_a_job_in_which_all_went_well_is_not_degraded(engine: Engine) -> None:

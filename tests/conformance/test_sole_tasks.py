@@ -1,11 +1,13 @@
 """A job with a single task has no row of its stage, and one row for events of task and job. No reader sees that."""
 
+import pytest
+
 from reelstate.core.machine import JobStatus
-from reelstate.core.model import Event
+from reelstate.core.model import Event, Json
 from reelstate.core.pipeline import StageSpec
 from reelstate.engine import Engine
-from tests.conformance.scenarios import declared, submitted, take_one
-from tests.engines import a_worker, done, failed
+from tests.conformance.scenarios import declared, lose, submitted, take, take_one
+from tests.engines import FakeClock, a_worker, done, failed
 from tests.manual_sql import ManualSql
 
 LIFE = [
@@ -91,6 +93,18 @@ async def test_an_optional_stage_that_fails_completes_its_job_at_once(engine: En
     assert (detail.job.status, detail.stages[0].failed) == (JobStatus.COMPLETED, 1)
     assert detail.job.degraded
     assert (await engine.doctor()).healthy
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_sole_task_may_report_what_is_missing(engine: Engine, clock: FakeClock, late: bool) -> None:
+    jobs = [await submitted(engine) for _ in range(3)]
+    tasks = await take(engine, await a_worker(engine))
+    if late:
+        await lose(engine, clock)
+    lists: list[Json] = [["1080p"], {"1080p": "no encoder"}, []]
+    await engine.complete([done(task, {"degraded": listed}) for task, listed in zip(tasks, lists, strict=True)])
+    shown = [(job.status, job.degraded) for job in [(await engine.job(job_id)).job for job_id in jobs]]
+    assert shown == [(JobStatus.COMPLETED, ["1080p"]), (JobStatus.COMPLETED, None), (JobStatus.COMPLETED, None)]
 
 
 async def test_a_failed_job_runs_again_and_its_record_has_no_gap(engine: Engine) -> None:

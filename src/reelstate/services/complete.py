@@ -89,7 +89,7 @@ class ClosedStages:
 
     stages: OpenedStages = field(default_factory=dict)
     completes_job: bool = False
-    """The only stage of the job has closed without a failure."""
+    """The only stage of the job has closed without a failure, and its result lists nothing as missing."""
 
 
 async def complete(
@@ -109,6 +109,7 @@ async def complete(
         result = None if item.result is None else encode(f"result of {item.key}", item.result, limits.result)
         rows[status].append((*item.key, item.token, result))
         targets[item.key, item.token] = (status,)
+    degraded = sorted({item.key.job_id for item in items if _lists_losses(item)})
 
     async def flow(transaction: Transaction) -> tuple[list[Verdict], set[Wakeup]]:
         accepted: list[LeaseKey] = []
@@ -116,7 +117,9 @@ async def complete(
         completed = 0
         for status, given in rows.items():
             if given:
-                completed += await _complete(transaction, catalogue, status, given, accepted, closed)
+                completed += await _complete(transaction, catalogue, status, given, degraded, accepted, closed)
+        for job_id in closed.keys() & degraded:
+            closed[job_id].completes_job = False
         left = sorted(job_id for job_id, job in closed.items() if job.completes_job)
         if left:
             _note_completed(transaction, catalogue, await transaction.run(COMPLETE_JOBS, job_ids=left))
@@ -134,13 +137,17 @@ async def _complete(
     catalogue: Catalogue,
     status: TaskStatus,
     given: list[Row],
+    degraded: list[int],
     accepted: list[LeaseKey],
     closed: dict[int, ClosedStages],
 ) -> int:
-    """Move tasks to a status; add the accepted ones and the stages that closed. Return the number of completed jobs."""
+    """Move tasks to a status; add the accepted ones and the stages that closed. Return the number of completed jobs.
+
+    The jobs of `degraded` are left open.
+    """
     moved = 0
     completed: Sequence[_CompletedJob] = ()
-    for row in await transaction.run(COMPLETE, Batch(RESULT_COLUMNS, given), status=status):
+    for row in await transaction.run(COMPLETE, Batch(RESULT_COLUMNS, given), status=status, degraded=degraded):
         if row.kind == "all":
             moved, completed = row.total, [_CompletedJob(*job) for job in row.completed or ()]
         elif row.kind == "task":
@@ -159,6 +166,11 @@ async def _complete(
     transaction.note(Transition("task", TaskStatus.RUNNING, status, len(late)))
     closed |= await count_tasks(transaction, Counter((row.job_id, row.stage, row.status) for row in late))
     return len(completed)
+
+
+def _lists_losses(item: Completion) -> bool:
+    """Whether a result lists what is missing: `orchestrate` completes its job, which shows the list."""
+    return isinstance(item.result, dict) and isinstance(item.result.get("degraded"), list)
 
 
 def _note_completed(transaction: Transaction, catalogue: Catalogue, jobs: Iterable[_CompletedJob]) -> None:

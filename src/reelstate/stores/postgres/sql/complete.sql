@@ -4,7 +4,7 @@
 -- stages and, where a sole task has ended, the job: one event records both.
 -- Returns the accepted tasks, but none where all of the input is accepted; the stages that have closed; and one row for
 -- all: how many tasks were accepted, and the jobs that completed. A job that could not be completed here is in `left`:
--- it is not active, or pending again.
+-- it is not active, pending again, or one of `degraded`, whose result lists what is missing.
 WITH clock AS MATERIALIZED (
     SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now, set_config('reelstate.recorded', 'on', true) AS recorded
 ), moved AS (
@@ -35,7 +35,7 @@ WITH clock AS MATERIALIZED (
     SET status = 'completed', finished_at = greatest(clock.now, j.started_at), version = j.version + 1,
         actor = 'orchestrator', reason = NULL, changed_at = clock.now
     FROM moved CROSS JOIN clock
-    WHERE moved.sole AND j.id = moved.job_id AND j.status = j.phase
+    WHERE moved.sole AND j.id = moved.job_id AND j.status = j.phase AND j.id <> ALL (%(degraded)s::bigint[])
     RETURNING moved.*, j.version AS job_version, j.phase,
               extract(epoch FROM clock.now - coalesce(j.started_at, j.created_at))::float8 AS in_state,
               extract(epoch FROM clock.now - j.created_at)::float8 AS age, j.pipeline_id, j.trace

@@ -4,7 +4,7 @@
 -- the job: one event records both.
 -- Returns the accepted tasks, but none where all of the input is accepted; the stages that have closed; and one row for
 -- all: how many tasks were accepted, and the jobs that completed. A job that could not be completed here is in `left`:
--- it is not active, or pending again.
+-- it is not active, pending again, or one of `degraded`, whose result lists what is missing.
 -- Differs from PostgreSQL: a CTE can't write, so these are several statements; a temporary table has the accepted tasks.
 {choose};
 
@@ -14,7 +14,9 @@ WITH given (job_id, stage, part, token, result, number) AS (
     FROM json_each(:rows)
 )
 INSERT INTO chosen (task, result, with_job, number)
-SELECT t.rowid, given.result, coalesce(t.sole AND j.status = j.phase, 0), min(given.number)
+SELECT t.rowid, given.result,
+       coalesce(t.sole AND j.status = j.phase AND j.id NOT IN (SELECT value FROM json_each(:degraded)), 0),
+       min(given.number)
 FROM given CROSS JOIN tasks AS t ON t.job_id = given.job_id AND t.stage = given.stage AND t.part = given.part
 LEFT JOIN jobs AS j ON t.sole AND j.id = t.job_id
 WHERE t.token = given.token AND t.status = 'running'
