@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from reelstate.core.month import Month
 from tests.archive.finished_jobs import complete_jobs
+from tests.archive.test_misplaced import copy_to_archive
 from tests.cli.conftest import Reel
 from tests.engines import engine_at
 
@@ -36,6 +37,21 @@ def test_jobs_are_archived_listed_read_and_dropped(reel: Reel) -> None:
     assert "there is no job" in reel("job", jobs[0]).text
     assert reel("archive", "read", month).json == rows
     assert reel("archive", "list", "--json").json[0]["exported"]
+
+
+def test_doctor_shows_and_repairs_a_job_in_two_places(reel: Reel) -> None:
+    jobs = make_jobs(reel, 1)
+
+    async def copy() -> None:
+        async with engine_at(reel.url) as engine:
+            await copy_to_archive(engine, reel.url, jobs)
+
+    asyncio.run(copy())
+    found = reel("doctor", COLUMNS="200")
+    assert (found.code, "the older copy deleted, with an event" in found.text) == (1, True)
+    assert "repair keeps that in the store" in found.text
+    assert "healthy: every invariant holds" in reel("doctor", "--repair").text
+    assert "healthy: every invariant holds" in reel("doctor").text
 
 
 def test_mistakes_are_explained(reel: Reel) -> None:

@@ -19,14 +19,15 @@ from typing import NamedTuple
 from reelstate.services import repair
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.isolation import WHOLE_STORE
-from reelstate.services.repair import DOCTOR_REPAIRING, Finding, SettingRow
+from reelstate.services.misplaced import describe_misplaced, repair_misplaced
+from reelstate.services.repair import DOCTOR_REPAIRING, GUARDS, Finding, SettingRow
+from reelstate.stores.archive import MisplacedJob
 from reelstate.stores.store import Statement, Store, Transaction
 
 logger = logging.getLogger("reelstate.doctor")
 FINDINGS_LIMIT = 1000
-GUARDS = "guards"
 ARCHIVE = "archive"
-"""The check of the archive, which no repair follows."""
+"""The check of the archive."""
 
 Repair = Callable[[Transaction, Catalogue, Sequence[Finding]], Awaitable[None]]
 
@@ -79,11 +80,12 @@ async def doctor(store: Store, catalogue: Catalogue, *, repair: bool = False) ->
     """Check the whole store; with `repair`, repair what is found and check again."""
     missing = [_missing_guard(name) for name in await store.missing_guards()]
     findings = tuple(missing + await _run_checks(store, CHECKS) + await _check_archive(store))
-    if not repair or all(finding.check == ARCHIVE for finding in findings):
+    if not repair or not findings:
         return Diagnosis(findings)
     if missing:
         await store.restore_triggers()
     await _repair_all(store, catalogue, findings)
+    await _repair_archive(store, findings)
     if missing:
         await store.restore_constraints()
     left = await doctor(store, catalogue)
@@ -113,15 +115,25 @@ def report_findings(findings: Iterable[Finding]) -> None:
 
 
 async def _check_archive(store: Store) -> list[Finding]:
-    """Find jobs that are in the store and in the archive: an interrupted move leaves them, the next completes it."""
+    """Find jobs that are in the store and in the archive."""
     try:
         misplaced = await store.archive.misplaced(FINDINGS_LIMIT)
     except WHOLE_STORE:
         raise
     except Exception as error:  # noqa: BLE001 - a damaged month must not hide what the other checks found
         return [Finding(ARCHIVE, -1, -1, -1, "unknown", f"the check failed: {error}")]
-    detail = "it is in the store and in the archive: `reel archive` moves it"
-    return [Finding(ARCHIVE, job_id, -1, -1, "archived", detail) for job_id in misplaced]
+    return [Finding(ARCHIVE, job.id, -1, -1, "archived", describe_misplaced(job)) for job in misplaced]
+
+
+async def _repair_archive(store: Store, findings: Sequence[Finding]) -> None:
+    """Leave each job that is in the store and in the archive in one of them."""
+    if not any(finding.check == ARCHIVE and finding.job_id >= 0 for finding in findings):
+        return
+    before: list[MisplacedJob] = []
+    while (found := await store.archive.misplaced(FINDINGS_LIMIT)) and found != before:
+        await repair_misplaced(store, found)
+        before = found
+    logger.warning("repaired check=%s: %s", ARCHIVE, REMEDIES[ARCHIVE])
 
 
 def _missing_guard(name: str) -> Finding:
@@ -293,7 +305,11 @@ CHECKS = (
 )
 
 FIND = {check.name: Statement(f"doctor_{check.name}", FindingRow) for check in CHECKS}
-REMEDIES = {GUARDS: "restored", **{check.name: check.remedy for check in CHECKS}}
+REMEDIES = {
+    GUARDS: "restored",
+    ARCHIVE: "the older copy deleted, with an event",
+    **{check.name: check.remedy for check in CHECKS},
+}
 
 
 async def read_clock(store: Store) -> datetime:

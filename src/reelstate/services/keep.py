@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from reelstate.core.document import encode
 from reelstate.core.model import Json
-from reelstate.services.doctor import GUARDS
-from reelstate.services.repair import Finding
+from reelstate.services.repair import GUARDS, Finding
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Store, Transaction
 
 MAX_GRACE = 600.0

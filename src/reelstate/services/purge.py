@@ -109,7 +109,7 @@ async def purge_rows(store: Store, user_id: str) -> dict[str, int]:
                 counts,
                 await store.archive.write(
                     month,
-                    lambda transaction, ids=job_ids: _delete_archived(transaction, ids),  # type: ignore[misc]
+                    lambda transaction, ids=job_ids: delete_archived(transaction, ids),  # type: ignore[misc]
                 ),
             )
     for table in PURGED_TABLES:
@@ -123,12 +123,19 @@ async def purge_rows(store: Store, user_id: str) -> dict[str, int]:
 async def record_purge(store: Store, counts: Mapping[str, int], *, actor: str, reason: str | None) -> None:
     """Write an event that says how much was purged, by whom and why, and not of whom."""
     data = encode("data", {"purged": dict(counts)}, DATA_LIMIT)
+    await store.write(lambda transaction: _record_purge(transaction, actor, reason, data))
 
-    async def flow(transaction: Transaction) -> None:
-        await transaction.run(ADD_KEEPER_ROW)
-        await transaction.run(PURGE_RECORD, actor=actor, reason=reason, data=data)
 
-    await store.write(flow)
+async def _record_purge(transaction: Transaction, actor: str, reason: str | None, data: str) -> None:
+    await transaction.run(ADD_KEEPER_ROW)
+    await transaction.run(PURGE_RECORD, actor=actor, reason=reason, data=data)
+
+
+async def delete_outdated(transaction: Transaction, job_ids: Sequence[int], *, actor: str, reason: str) -> None:
+    """Delete jobs whose archived copy is newer, and write an event that names them."""
+    counts = await _delete_jobs(transaction, job_ids)
+    data = encode("data", {"purged": counts, "jobs": list(job_ids)}, DATA_LIMIT)
+    await _record_purge(transaction, actor, reason, data)
 
 
 def require_user(user_id: str) -> None:
@@ -156,7 +163,8 @@ async def _delete_jobs(transaction: Transaction, job_ids: Sequence[int]) -> dict
     return counts
 
 
-async def _delete_archived(transaction: Transaction, job_ids: Sequence[int]) -> dict[str, int]:
+async def delete_archived(transaction: Transaction, job_ids: Sequence[int]) -> dict[str, int]:
+    """Delete all rows of jobs in a month; return how many by table."""
     return await delete_rows(transaction, job_ids, await _names(transaction, job_ids))
 
 

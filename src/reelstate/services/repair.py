@@ -16,6 +16,8 @@ from reelstate.services.orchestrate import advance
 from reelstate.services.stages import BrokenFanOut, OpeningStage, job_needs
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Transaction
 
+GUARDS = "guards"
+"""The check of the triggers and constraints."""
 EVENT_COLUMNS = ("entity", "id", "stage", "part", "version", "origin", "target")
 JOB_COLUMNS = ("id", "status", "inconsistent")
 
@@ -104,11 +106,12 @@ async def _set_tasks(transaction: Transaction, statuses: Sequence[tuple[Finding,
     origins = {finding.task: finding.status for finding, _ in statuses}
     keys = [TaskKey(row.job_id, row.stage, row.part) for row in moved]
     events = [("task", *key, row.version, origins[key], row.status) for key, row in zip(keys, moved, strict=True)]
-    await _record(transaction, events, reason)
+    await record_repair(transaction, events, reason)
     await recount(transaction, sorted({(row.job_id, row.stage, None) for row in moved}))
 
 
-async def _record(transaction: Transaction, events: Sequence[Row], reason: str) -> None:
+async def record_repair(transaction: Transaction, events: Sequence[Row], reason: str) -> None:
+    """Write the events of a repair."""
     await transaction.run(REPAIR_EVENTS, Batch(EVENT_COLUMNS, events), reason=reason)
 
 
@@ -121,7 +124,7 @@ async def distrust_jobs(transaction: Transaction, catalogue: Catalogue, findings
     origins = {job.id: str(job.status or origins[job.id]) for job in jobs}
     moved = await transaction.run(REPAIR_JOBS, Batch(JOB_COLUMNS, rows), reason=reason)
     events = [("job", row.id, -1, -1, row.version, origins[row.id], row.status) for row in moved]
-    await _record(transaction, events, reason)
+    await record_repair(transaction, events, reason)
     quarantined = [job_id for job_id, status, _ in rows if status == JobStatus.QUARANTINED]
     if quarantined:
         await _park_jobs(transaction, quarantined, findings[0].check)
@@ -179,7 +182,9 @@ async def rewrite_jobs(transaction: Transaction, _: Catalogue, findings: Sequenc
     reason = f"repair: {findings[0].check}"
     rows = [(finding.job_id, finding.status, None) for finding in findings]
     moved = await transaction.run(REPAIR_JOBS, Batch(JOB_COLUMNS, rows), reason=reason)
-    await _record(transaction, [("job", row.id, -1, -1, row.version, row.status, row.status) for row in moved], reason)
+    await record_repair(
+        transaction, [("job", row.id, -1, -1, row.version, row.status, row.status) for row in moved], reason
+    )
 
 
 async def remove_duplicates(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
@@ -242,7 +247,7 @@ async def remove_orphans(transaction: Transaction, _: Catalogue, findings: Seque
         ("task" if row.part >= 0 else "stage", row.job_id, row.stage, row.part, row.version + 1, row.status, "removed")
         for row in rows
     ]
-    await _record(transaction, events, "repair: orphans")
+    await record_repair(transaction, events, "repair: orphans")
 
 
 async def bridge_gaps(transaction: Transaction, _: Catalogue, findings: Sequence[Finding]) -> None:
@@ -264,7 +269,7 @@ async def _bridge_one(transaction: Transaction, finding: Finding) -> None:
     bridged = bridge(record, first=first, initial=initial, version=row.version, status=row.status)
     events = [(entity, *key.values(), line.version, line.origin, line.target) for line in bridged.changes]
     if events:
-        await _record(transaction, events, f"repair: {finding.check}")
+        await record_repair(transaction, events, f"repair: {finding.check}")
     await transaction.run(REPAIR_VERSION[entity], version=bridged.version, **key)
     if not events and bridged.version == row.version and entity != "worker":
         await transaction.run(REPAIR_INCONSISTENT, job_id=finding.job_id, inconsistent="its record contradicts itself")

@@ -7,7 +7,7 @@ the store runs it on the tables of that month. A job is in one month with all it
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from reelstate.core.month import Month
 from reelstate.stores.store import Flow, Result
@@ -24,6 +24,14 @@ ENGINE_TABLES: Final[Mapping[str, str]] = {
 STATE_TABLES: Final = ("state_log", "states", "state_jobs")
 """The tables with the states of a job, under the names `job.stage`."""
 TABLES: Final = (*STATE_TABLES, *ENGINE_TABLES)
+
+
+class MisplacedJob(NamedTuple):
+    """A job that is in the store and in a month, with its version in each."""
+
+    id: int
+    version: int
+    archived_version: int
 
 
 class Archive(Protocol):
@@ -60,6 +68,6 @@ class Archive(Protocol):
         """Delete a month with all its rows; return whether it existed. An interrupted deletion is continued."""
         ...
 
-    async def misplaced(self, limit: int) -> list[int]:
-        """Return jobs that are in the store and in a month: an interrupted move, which the next one completes."""
+    async def misplaced(self, limit: int) -> list[MisplacedJob]:
+        """Return jobs that are in the store and in a month, by id: after an interrupted move, or a restored backup."""
         ...

@@ -16,7 +16,7 @@ from psycopg import AsyncServerCursor
 
 from reelstate.core.errors import NotFound, SchemaMismatch
 from reelstate.core.month import Month
-from reelstate.stores.archive import TABLES
+from reelstate.stores.archive import TABLES, MisplacedJob
 from reelstate.stores.store import Flow, Result, Row
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ SELECT c.relname, i.inhparent IS NOT NULL AS attached, coalesce(i.inhdetachpendi
 FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
 WHERE c.relnamespace = 'reelstate'::regnamespace AND c.relkind = 'r' AND c.relname ~ '_archive_[0-9]{4}_[0-9]{2}$'
 """
-MISPLACED: Final = "SELECT j.id FROM reelstate.jobs j JOIN reelstate.jobs_archive a USING (id) ORDER BY 1 LIMIT %s"
+MISPLACED: Final = """
+SELECT j.id, j.version, a.version FROM reelstate.jobs j JOIN reelstate.jobs_archive a USING (id) ORDER BY 1 LIMIT %s
+"""
 
 
 class MonthStatements(Mapping[str, str]):
@@ -104,9 +106,9 @@ class PostgresArchive:
             await self._run(partial(_drop, month=month, table=table, state=parts[table]))
         return bool(parts)
 
-    async def misplaced(self, limit: int) -> list[int]:
-        async def find(connection: Connection) -> list[int]:
-            return [row[0] for row in await (await connection.execute(MISPLACED, [limit])).fetchall()]
+    async def misplaced(self, limit: int) -> list[MisplacedJob]:
+        async def find(connection: Connection) -> list[MisplacedJob]:
+            return [MisplacedJob(*row) for row in await (await connection.execute(MISPLACED, [limit])).fetchall()]
 
         return await self._run(find)
 

@@ -23,7 +23,7 @@ from typing import Any, Final
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.month import Month
 from reelstate.runtime.private_files import create_file
-from reelstate.stores.archive import ENGINE_TABLES, TABLES
+from reelstate.stores.archive import ENGINE_TABLES, TABLES, MisplacedJob
 from reelstate.stores.sqlite.faults import translate
 from reelstate.stores.sqlite.statement import bind
 from reelstate.stores.store import Flow, Result
@@ -31,6 +31,9 @@ from reelstate.stores.store import Flow, Result
 RunFlow = Callable[[sqlite3.Connection, Flow[Any]], Any]
 """Runs a flow on a connection, in one transaction."""
 EXPORT_ROWS: Final = 1000
+MISPLACED: Final = """
+SELECT a.id, j.version, a.version FROM main.jobs AS a JOIN hot.jobs AS j USING (id) ORDER BY 1 LIMIT ?
+"""
 PRESENT: Final = "SELECT id FROM hot.jobs WHERE id IN (SELECT value FROM json_each(?))"
 SETTINGS: Final = (
     "journal_mode = delete",
@@ -83,7 +86,7 @@ class SqliteArchive:
             _sync_folder(file.parent)
         return file is not None
 
-    async def misplaced(self, limit: int) -> list[int]:
+    async def misplaced(self, limit: int) -> list[MisplacedJob]:
         return await self._in_thread(self._misplaced, limit)
 
     async def _in_thread(self, work: Callable[..., Result], *arguments: Any) -> Result:
@@ -92,15 +95,13 @@ class SqliteArchive:
         except sqlite3.Error as error:
             raise translate(error) from error
 
-    def _misplaced(self, limit: int) -> list[int]:
-        found: list[int] = []
-        for month in self._files():
+    def _misplaced(self, limit: int) -> list[MisplacedJob]:
+        found: list[MisplacedJob] = []
+        for month in sorted(self._files()):
             with self._opened(month) as connection:
-                rows = connection.execute(
-                    "SELECT a.id FROM main.jobs AS a JOIN hot.jobs AS j USING (id) LIMIT ?", [limit - len(found)]
-                )
-                found += [row[0] for row in rows]
-        return sorted(found)
+                rows = connection.execute(MISPLACED, [limit - len(found)])
+                found += [MisplacedJob(*row) for row in rows]
+        return found
 
     def _files(self) -> dict[Month, Path]:
         if self._path is None:
