@@ -76,6 +76,7 @@ class Alerting:
         """Note the pipelines whose oldest ready task waits for too long."""
         if not self._settings.alert_queue_age:
             return
+        await self.enable()
         for waiting in (await self._engine.queue()).pipelines:
             age = (now() - waiting.oldest).total_seconds() if waiting.oldest else 0.0
             if age > self._settings.alert_queue_age:
@@ -84,6 +85,7 @@ class Alerting:
 
     async def look_at_disks(self) -> None:
         """Note the folders of this machine with little space."""
+        await self.enable()
         for disk in await asyncio.to_thread(_disks, self._folders()):
             if disk.percent < self._settings.alert_disk_free:
                 message = f"{disk.percent:.1f} % free ({disk.free // 1024**2:,} MiB)"

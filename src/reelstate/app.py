@@ -337,11 +337,14 @@ async def remote_worker(pipelines: Iterable[Pipeline], settings: Settings) -> As
 
 
 @contextmanager
-def metered(settings: Settings) -> Iterator[Metrics]:
-    """Count the facts of this process while the context is open; serve metrics and send traces as the settings say."""
+def metered(settings: Settings, *, handlers: bool = False) -> Iterator[Metrics]:
+    """Count the facts of this process while the context is open; serve metrics and send traces as the settings say.
+
+    `handlers` says whether the process runs handlers, which may have spans of their own.
+    """
     with ExitStack() as stack:
         if settings.traces == "otlp":
-            stack.enter_context(exporting_traces("reelstate", parts_per_stage=settings.trace_parts))
+            stack.enter_context(exporting_traces("reelstate", handlers=handlers, parts_per_stage=settings.trace_parts))
         metrics = stack.enter_context(counting(Metrics("" if settings.metrics_names == "bare" else PREFIX)))
         if settings.metrics_port:
             stack.enter_context(exporting(metrics, settings.metrics_host, settings.metrics_port))

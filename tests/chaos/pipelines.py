@@ -109,6 +109,10 @@ async def kill_worker(task: rs.Run) -> dict[str, Any]:
     return {}
 
 
+async def fail(task: rs.Run) -> None:
+    raise rs.Fail(f"job {task.job_id} is broken")
+
+
 def fan(name: str, lease: float) -> rs.Pipeline:
     """Two fan-outs, one on the loop and one in processes, and a fan-in."""
     made = rs.Pipeline(name)
@@ -133,5 +137,6 @@ many = single("many", brief, each="spec.count", lease=30.0)
 crowd = single("crowd", kill_worker, each="spec.parts", lease=SHORT_LEASE)
 prefer = single("prefer", in_loop, prefers={"gpu"})
 codec = single("codec", in_loop, prefers={"gpu"}, needs={"encoder:av1"})
+broken = single("broken", fail)
 
-every = [short, long, loop, thread, process, many, crowd, prefer, codec]
+every = [short, long, loop, thread, process, many, crowd, prefer, codec, broken]

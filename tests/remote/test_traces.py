@@ -50,7 +50,7 @@ def path_to_caller(span: Span, spans: list[Span]) -> list[str]:
 async def test_a_request_is_one_trace_down_to_the_ffmpeg_of_a_remote_worker(
     remote_fleet: RemoteFleet, collector: Collector, tmp_path: Path
 ) -> None:
-    server = await remote_fleet.serve(**TRACED)
+    server = await remote_fleet.serve(input_roots=tmp_path, **TRACED)
     worker = await remote_fleet.worker("far", **TRACED)
     job = await submit(
         remote_fleet, "transcode", {"source": str(make_video(tmp_path / "video.mp4", 1)), "profile": profile()}

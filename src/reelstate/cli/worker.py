@@ -108,7 +108,7 @@ async def _run_worker(settings: Settings, pipelines: Sequence[Pipeline], *, keep
     """Run the worker, and exit even if a handler does not stop: its task is released, others may run it."""
     _stop_early_on_stdin()
     try:
-        with metered(settings) as metrics:
+        with metered(settings, handlers=True) as metrics:
             if settings.server_url:
                 await _work_remotely(settings, pipelines, metrics)
             else:

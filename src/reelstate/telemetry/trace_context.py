@@ -123,8 +123,8 @@ def attempt_span(context: TraceContext, job_id: int, stage: int, part: int, toke
 def keeps_part(part: int, parts_per_stage: int) -> bool:
     """Return whether the attempts of a part are in the trace of their job.
 
-    All of the first `parts_per_stage` are, about half of as many after them, a third of those after, and so on: with 100,
-    about 500 of 10,000 parts. With 0 none is.
+    All of the first `parts_per_stage` are, about half of as many after them, a third of those after, and so on: with
+    100, about 500 of 10,000 parts. With 0 none is.
     """
     if part < parts_per_stage:
         return True

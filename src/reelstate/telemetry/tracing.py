@@ -232,7 +232,8 @@ class Tracing:
         attributes |= {f"reelstate.{name}": value for name, value in fact.ids.items()}
         error = None if fact.cause == "ok" else {"type": fact.cause}
         span = parent.child(new_span_id())
-        self._send(fact.program, "CLIENT", span, parent, attributes, seconds=fact.seconds, error=error)
+        name = fact.program.partition("-")[0]  # the file of a static build has its version in its name
+        self._send(name, "CLIENT", span, parent, attributes, seconds=fact.seconds, error=error)
 
     def _on_request(self, fact: facts.RequestAnswered) -> None:
         if fact.span is None:
@@ -338,11 +339,12 @@ def sending_to(
 
 
 @contextmanager
-def exporting_traces(service: str, *, parts_per_stage: int = PARTS_PER_STAGE) -> Iterator[None]:
+def exporting_traces(service: str, *, handlers: bool = False, parts_per_stage: int = PARTS_PER_STAGE) -> Iterator[None]:
     """Send the spans of this process to a collector while the context is open; `OTEL_…` variables say where.
 
-    Spans that handlers start with OpenTelemetry are sent too, unless their application has set up a provider. Raises
-    `InvalidRequest` where the SDK is not installed.
+    With `handlers`, what handlers start with OpenTelemetry is sent too, unless their application has set up a provider;
+    in a server that would be spans of its web framework for every poll. Raises `InvalidRequest` where the SDK is not
+    installed.
     """
     try:
         from opentelemetry import trace  # noqa: PLC0415 - slow to load, and absent without the extra
@@ -358,7 +360,7 @@ def exporting_traces(service: str, *, parts_per_stage: int = PARTS_PER_STAGE) ->
     provider = TracerProvider(resource=Resource.create({} if named else {"service.name": service}))
     processor = BatchSpanProcessor(OTLPSpanExporter())
     provider.add_span_processor(processor)
-    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+    if handlers and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         trace.set_tracer_provider(provider)
     logger.info("traces sent service=%s", provider.resource.attributes.get("service.name"))
     try:
