@@ -3,6 +3,8 @@
 import asyncio
 import signal
 from datetime import datetime
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from reelstate.core.alert import AlertType
@@ -42,6 +44,9 @@ class Alerts:
         found = {each.id: each.document for each in self._receiver.at("/alerts")}
         return [document for document in found.values() if document["data"]["type"] == kind]
 
+    def has(self, kind: str) -> bool:
+        return bool(self.messages(kind))
+
     def count(self, kind: str) -> int:
         return sum(message["data"]["count"] for message in self.messages(kind))
 
@@ -52,7 +57,11 @@ class Alerts:
             for message in self.messages(kind)
             if any(alert["subject"] == subject for alert in message["data"]["alerts"])
         )
-        return [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+        return [later - earlier for earlier, later in pairwise(times)]
+
+
+async def has_worker(fleet: Fleet) -> bool:
+    return any(worker.shown == "idle" for worker in await fleet.engine.workers())
 
 
 async def test_each_alert_is_fired_by_its_cause(fleet: Fleet) -> None:
@@ -61,7 +70,7 @@ async def test_each_alert_is_fired_by_its_cause(fleet: Fleet) -> None:
         await fleet.submit("codec")  # no worker has what it needs
         up = fleet.up(**alerts.settings())
         for kind in (AlertType.QUEUE_STUCK, AlertType.DISK_LOW, AlertType.WORKER_STARTUP):
-            await fleet.wait_until(lambda kind=kind: bool(alerts.messages(kind)), f"alert {kind}")
+            await fleet.wait_until(partial(alerts.has, kind), f"alert {kind}")
 
         await fleet.submit_each("broken", [{}] * BROKEN)
         await fleet.wait_until(lambda: alerts.count(AlertType.JOB_MAX_RETRIES_EXCEEDED) == BROKEN, "every failure")
@@ -71,11 +80,12 @@ async def test_each_alert_is_fired_by_its_cause(fleet: Fleet) -> None:
         poison = await fleet.submit("crowd", parts=[{"kill": 1}])
         await fleet.wait_status(poison, JobStatus.QUARANTINED)
         for kind in (AlertType.STALE_JOB_RECOVERED, AlertType.QUARANTINED):
-            await fleet.wait_until(lambda kind=kind: bool(alerts.messages(kind)), f"alert {kind}")
+            await fleet.wait_until(partial(alerts.has, kind), f"alert {kind}")
         assert {alert["job_id"] for each in alerts.messages("quarantined") for alert in each["data"]["alerts"]} == {
             poison
         }
 
+        await fleet.wait_for(lambda: has_worker(fleet), "a worker is started again")
         stopped = alerts.count(AlertType.WORKER_SHUTDOWN)
         up.send(signal.SIGTERM)
         await up.ended()

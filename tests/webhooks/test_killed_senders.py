@@ -10,7 +10,7 @@ import random
 import signal
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ class Requests:
 class Processes:
     """Senders and the receiver, each killed and started again whenever more requests have arrived."""
 
-    def __init__(self, starts: list[Callable[[], Awaitable[Process]]], requests: Requests, every: int) -> None:
+    def __init__(self, starts: Sequence[Callable[[], Awaitable[Process]]], requests: Requests, every: int) -> None:
         self._starts = starts
         self._requests = requests
         self._every = every

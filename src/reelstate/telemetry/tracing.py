@@ -137,12 +137,13 @@ class Tracing:
     def start(self, parent: TraceContext | None, *, sampled: bool = True) -> TraceContext:
         """Return the context of a new span; without a parent the sampler decides on its trace."""
         from opentelemetry import trace  # noqa: PLC0415 - see the module's docstring
+        from opentelemetry.sdk.trace.sampling import Decision  # noqa: PLC0415 - same
 
         trace_id = new_trace_id() if parent is None else parent.trace_id
         around = None if parent is None else trace.set_span_in_context(trace.NonRecordingSpan(_span_context(parent)))
         decision = self._provider.sampler.should_sample(around, trace_id, SYSTEM).decision
         state = "" if parent is None else parent.state
-        return TraceContext(trace_id, new_span_id(), sampled and decision.is_sampled(), state)
+        return TraceContext(trace_id, new_span_id(), sampled and decision is Decision.RECORD_AND_SAMPLE, state)
 
     def _on_sent(self, fact: facts.JobsSent) -> None:
         name = fact.jobs[0].pipeline if len({job.pipeline for job in fact.jobs}) == 1 else "jobs"
