@@ -26,7 +26,7 @@ async def test_a_task_is_claimed_reported_and_completed(api: Server, engine: Eng
     job = await api.submit(spec={"size": 7})
     answer = (await far.send("claim", worker_id=far.worker_id, limit=5)).json()
     (task,) = answer["tasks"]
-    assert answer["jobs"] == {str(job): {"pipeline": "simple", "spec": {"size": 7}}}
+    assert answer["jobs"] == {str(job): {"pipeline": "simple", "spec": {"size": 7}, "trace": None}}
     item = {
         "permit": task["permit"],
         "percent": 40,

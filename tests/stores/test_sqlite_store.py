@@ -98,7 +98,7 @@ async def seed(store: SQLiteStore, jobs: int, lanes: int = 1) -> int:
         numbers = [(await transaction.run(STATEMENTS["declare_lane"], **lane))[0][0] for lane in words]
         worker, *ids = [row[0] for row in await transaction.run(STATEMENTS["submit_ids"], count=jobs + 1)]
         await transaction.run(STATEMENTS["workers_register"], id=worker, **WORKER)
-        specs = Batch(("id", "spec"), [(job, "{}") for job in ids])
+        specs = Batch(("id", "spec", "trace"), [(job, "{}", None) for job in ids])
         await transaction.run(STATEMENTS["submit"], specs, pipeline_id=pipeline, **JOB)
         for place, lane in enumerate(numbers):
             await transaction.run(
