@@ -421,7 +421,7 @@ async def test_a_batch_is_read_by_the_names_of_its_columns(store: SQLiteStore) -
     ((job, stage, part, token, *_),) = await claim(store, worker, 1)
     rows = [(token, part, job, "spare", stage, '{"a": 1}')]
     batch = Batch(("token", "part", "job_id", "more", "stage", "result"), rows)
-    whole, stage_row = await run(store, "complete", batch, status="done")
+    whole, stage_row = await run(store, "complete", batch, status="done", degraded=[])
     assert (whole[0], whole[5], stage_row[:3]) == ("all", 1, ("stage", job, stage))
     ((status, result),) = await run(store, "observe_results", job_id=job, stages=[0])
     assert (status, result) == (stage, {"a": 1})
@@ -590,4 +590,4 @@ async def test_invalid_statements_of_the_engine_are_reported_as_its_errors(store
     with pytest.raises(GuardRefused, match="running -> ready is only allowed for doctor"):
         await run(store, "release", Batch(HELD, [(job, stage, part, token)]), actor="user", reason=None)
     with pytest.raises(CorruptState, match="tasks_state"):
-        await run(store, "complete", Batch(columns, [(job, stage, part, token, None)]), status="perfect")
+        await run(store, "complete", Batch(columns, [(job, stage, part, token, None)]), status="perfect", degraded=[])
