@@ -12,7 +12,7 @@ import random
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, NamedTuple
 
 from reelstate.telemetry.logs import log_fields
@@ -24,6 +24,9 @@ SAMPLED: Final = 1
 _TRACEPARENT: Final = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]{0,200})?", re.ASCII)
 _TRACESTATE: Final = re.compile(r"[ -~]*", re.ASCII)
 _MEMBER: Final = re.compile(r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[!-+\--<>-~ ]{0,255}[!-+\--<>-~]", re.ASCII)
+
+
+_NOTHING: Final = nullcontext()
 
 
 class TraceContext(NamedTuple):
@@ -144,15 +147,16 @@ def current_context() -> TraceContext | None:
     return TraceContext(span.trace_id, span.span_id, bool(span.trace_flags & SAMPLED), state)
 
 
-@contextmanager
-def running_in(context: TraceContext | None) -> Iterator[None]:
+def running_in(context: TraceContext | None) -> AbstractContextManager[None]:
     """Make a span the current one of OpenTelemetry, and add its trace to every line that is logged; None does nothing.
 
     Spans that a handler or a library starts are its children.
     """
-    if context is None:
-        yield
-        return
+    return _NOTHING if context is None else _running_in(context)
+
+
+@contextmanager
+def _running_in(context: TraceContext) -> Iterator[None]:
     from opentelemetry import trace  # noqa: PLC0415 - see the module's docstring
 
     span = trace.NonRecordingSpan(

@@ -358,7 +358,8 @@ def exporting_traces(service: str, *, handlers: bool = False, parts_per_stage: i
             "traces", f"the SDK of OpenTelemetry is missing: {error}", hint="pip install 'reelstate[otel]'"
         ) from error
     named = "OTEL_SERVICE_NAME" in os.environ or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-    provider = TracerProvider(resource=Resource.create({} if named else {"service.name": service}))
+    resource = Resource.create({} if named else {"service.name": service})
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)  # that would wait for the collector
     processor = BatchSpanProcessor(OTLPSpanExporter())
     provider.add_span_processor(processor)
     if handlers and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
