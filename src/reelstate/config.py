@@ -171,7 +171,7 @@ class Settings:
     prune_after: float = setting(7 * 86_400.0, "How long an offline worker instance stays listed.", minimum=1)
 
     storage_url: str = setting(
-        "media", "Storage of sources and streams: a folder, or file://, s3:// or gs:// with a prefix."
+        "media", "Storage of sources and streams: a folder, or file://, s3://, gs:// or az:// with a prefix."
     )
     scratch: str = setting("", "Folder for the files of running tasks; when empty, the system's temporary folder.")
     source_cache: int = setting(
@@ -315,7 +315,7 @@ class Settings:
     metrics_access: str = setting(
         "default",
         "Who may read /metrics of a server: open (anyone), key (a key with the scope `metrics` or `admin`), or default:"
-        " open while the server listens on loopback only, else key.",
+        " anyone on the same machine whose request no proxy has forwarded, others with such a key.",
         choices=("default", "open", "key"),
     )
 

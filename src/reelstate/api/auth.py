@@ -39,7 +39,7 @@ cookie = SessionCookie(
     name=COOKIE,
     auto_error=False,
     scheme_name="session",
-    description=f"A session of the dashboard; over HTTPS the cookie is called `{HOST_ONLY}{COOKIE}`.",
+    description=f"A session of a browser; over HTTPS the cookie is called `{HOST_ONLY}{COOKIE}`.",
 )
 
 

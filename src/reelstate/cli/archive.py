@@ -85,7 +85,9 @@ def listing(database: Database = None, as_json: AsJson = False) -> None:
 @archive.command("read")
 def read(
     month: MonthName,
-    of: Annotated[str, typer.Option("--table", help="jobs, tasks, stages, events, logs, steps, states, …")] = "jobs",
+    of: Annotated[
+        str, typer.Option("--table", metavar="TABLE", help="jobs, tasks, stages, events, logs, steps, states, …")
+    ] = "jobs",
     database: Database = None,
 ) -> None:
     """Print the rows of a month as a JSON list, from the archive, or from its export when it was deleted.

@@ -33,14 +33,16 @@ def history(
     job_id: JobId,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="The most events to show, by whole pages; all, and about 2,000 on a terminal."),
+        typer.Option(
+            min=1, help="The maximum number of events, in whole pages; by default all, on a terminal about 2,000."
+        ),
     ] = None,
     after: Annotated[str | None, typer.Option(metavar="CURSOR", help="Continue after this event.")] = None,
     page: Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, hidden=True, help="Events per request.")] = PAGE,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the events of a job, its stages and its tasks, oldest first. The first appear before the last are read.
+    """Show the events of a job, its stages and its tasks, oldest first. Pages are printed as they are read.
 
     Example: `reel history 244813922304 --json`
     """

@@ -26,7 +26,7 @@ def jobs(
     user: Annotated[str | None, typer.Option(help="Only jobs of this user.")] = None,
     flagged: Annotated[bool, typer.Option("--flagged", help="Only jobs that are flagged for an operator.")] = False,
     archived: Annotated[bool, typer.Option("--archived", help="Jobs in the archive.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, help="The most jobs to list.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=LARGEST_PAGE, help="The maximum number of jobs.")] = 50,
     after: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="Continue after this job of an earlier list.")
     ] = None,

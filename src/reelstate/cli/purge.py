@@ -18,7 +18,7 @@ from reelstate.services.purge import Purged, require_user
 
 def purge(
     user: Annotated[str, typer.Option(help="The user whose data is deleted.")],
-    reason: Annotated[str | None, typer.Option(help="Why, for the event that records it.")] = None,
+    reason: Annotated[str | None, typer.Option(help="The reason, recorded in the event.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count what would be deleted, and delete nothing.")
     ] = False,
@@ -26,9 +26,9 @@ def purge(
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Delete all data of a user for good: jobs, archived ones too, videos, uploads, files, exports and keys.
+    """Delete all data of a user: jobs (archived ones too), videos, uploads, files, exports and keys.
 
-    Jobs that run are cancelled. An event records how much was deleted, by whom and why, but not of whom.
+    Running jobs are cancelled. An event records how much was deleted, by whom and why; it does not name the user.
 
     Example: `reel purge --user ada --dry-run`
     """

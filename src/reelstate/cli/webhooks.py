@@ -124,9 +124,9 @@ def rotate(
 @webhooks.command()
 def deliveries(
     webhook: WebhookId,
-    status: Annotated[DeliveryStatus | None, typer.Option(help="Only these.")] = None,
+    status: Annotated[DeliveryStatus | None, typer.Option(help="Only deliveries of this status.")] = None,
     job: Annotated[int | None, typer.Option(min=0, help="Only events of this job.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="How many, newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="The maximum number of deliveries.")] = 20,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:

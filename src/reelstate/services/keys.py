@@ -3,7 +3,7 @@
 The database holds an HMAC of the secret, so reading it reveals no key. The text ends with a checksum, which tells a
 typing error from an unknown key and lets scanners find leaked keys.
 
-Sessions of the dashboard and the one-time codes that open them are rows of the same table. Both end with their key.
+Browser sessions and the one-time codes that open them are rows of the same table. Both expire with their key.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Scope(StrEnum):
 
 
 class KeyKind(StrEnum):
-    """What a row of the table is: a key, a session of the dashboard or the code that opens one."""
+    """The kind of a row: a key, a session of a browser, or the code that opens a session."""
 
     KEY = "key"
     SESSION = "session"

@@ -121,7 +121,7 @@ async def purge_rows(store: Store, user_id: str) -> dict[str, int]:
 
 
 async def record_purge(store: Store, counts: Mapping[str, int], *, actor: str, reason: str | None) -> None:
-    """Write an event that says how much was purged, by whom and why, and not of whom."""
+    """Write an event with how much was purged, by whom and why. It does not name the user."""
     data = encode("data", {"purged": dict(counts)}, DATA_LIMIT)
     await store.write(lambda transaction: _record_purge(transaction, actor, reason, data))
 
