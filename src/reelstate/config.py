@@ -116,6 +116,7 @@ class Settings:
     redis_key: str = setting("", "File with the key of that certificate.")
 
     orchestrate_every: float = setting(1.0, "How often the keeper makes due tasks ready.", minimum=0.01)
+    schedules_every: float = setting(1.0, "How often the keeper looks for ticks of schedules.", minimum=0.01)
     sweep_every: float = setting(5.0, "How often the keeper reclaims expired leases.", minimum=0.01)
     sweep_limit: int = setting(500, "Leases that one sweep reclaims at most.", minimum=1)
     stale_after: float = setting(
@@ -167,6 +168,9 @@ class Settings:
     )
     keep_worker_events: float = setting(
         90 * 86_400.0, "How long events of workers that were pruned, and of findings, are kept; 0 for ever.", minimum=0
+    )
+    keep_schedule_runs: float = setting(
+        90 * 86_400.0, "How long the record of what became of the ticks of schedules is kept; 0 for ever.", minimum=0
     )
     prune_after: float = setting(7 * 86_400.0, "How long an offline worker instance stays listed.", minimum=1)
 

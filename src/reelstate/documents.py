@@ -21,6 +21,7 @@ from reelstate.core.model import (
     Worker,
 )
 from reelstate.core.outcome import mask_passwords
+from reelstate.core.schedule import Backfill, Schedule, ScheduleDetail, ScheduleRun
 from reelstate.core.state import State
 from reelstate.core.webhook import Delivery, Webhook
 from reelstate.media.sources.address import redact_source
@@ -181,6 +182,33 @@ def webhook_document(webhook: Webhook) -> Document:
 def delivery_document(delivery: Delivery) -> Document:
     """Return a delivery with its attempts."""
     return {**fields_document(delivery), "attempts": [fields_document(attempt) for attempt in delivery.attempts]}
+
+
+def schedule_document(schedule: Schedule) -> Document:
+    """Return a schedule with its last run; secrets are removed from its spec as from that of a job."""
+    last = None if schedule.last is None else run_document(schedule.last)
+    return {**fields_document(schedule), "spec": _without_secrets(schedule.spec), "last": last}
+
+
+def schedule_detail_document(detail: ScheduleDetail) -> Document:
+    """Return a schedule with its next ticks and its last runs."""
+    return {
+        **schedule_document(detail.schedule),
+        "upcoming": list(detail.upcoming),
+        "runs": [run_document(run) for run in detail.runs],
+    }
+
+
+def run_document(run: ScheduleRun) -> Document:
+    """Return a run of a schedule."""
+    return fields_document(run)
+
+
+def backfill_document(backfill: Backfill) -> Document:
+    """Return the ticks and the jobs of a backfill."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in fields_document(backfill).items()
+    }
 
 
 def machine_document(machine: Machine) -> Document:

@@ -78,6 +78,8 @@ from reelstate.services.release import release
 from reelstate.services.repair import Finding
 from reelstate.services.report import report
 from reelstate.services.retention import Ages, Retained, drop_month, drop_months, retain, vacuum
+from reelstate.services.schedules.schedules import Schedules
+from reelstate.services.schedules.ticks import Submitter, Ticked
 from reelstate.services.states import States, states
 from reelstate.services.submit import submit
 from reelstate.services.subscribe import Subscription, subscribe
@@ -119,6 +121,10 @@ class Engine:
         """The addresses that webhooks and callbacks may have."""
         self.webhooks = Webhooks(store, event_types(extension), callbacks)
         self.catalogue = Catalogue()
+        submitter = Submitter(
+            store=store, catalogue=self.catalogue, limits=limits, extension=extension, rules=callbacks
+        )
+        self.schedules = Schedules(submitter, self._on_ticked)
         self.state_store = SqlStateStore(store, self.dispatch)
         self.feed = engine_feed(store, self.dispatch, self.catalogue)
         self._claims = Claims()
@@ -165,11 +171,21 @@ class Engine:
             if each.verdict is Verdict.OK
             and (not submission.delay if submission.run_after is None else submission.run_after <= now)
         ]
+        self._on_started(started)
+        return submitted
+
+    def _on_started(self, started: Sequence[tuple[int, Submission]]) -> None:
+        """Wake workers for new jobs whose tasks are ready."""
         if started and self.dispatch.mirrors:
             self.dispatch.tasks_ready(*newly_ready(self.catalogue, started))
         elif started:
             self.dispatch.notify(Wakeup.WORK)
-        return submitted
+
+    def _on_ticked(self, ticked: Ticked) -> None:
+        """Wake workers for the jobs that schedules have submitted, and stop those that they have cancelled."""
+        self._on_started(ticked.created)
+        if ticked.cancelled:
+            self._notify((None, [Wakeup.STOP, Wakeup.JOB_INACTIVE]), ticked.cancelled, changed=True)
 
     async def relax(self, *, older: float = 60.0, limit: int = 100) -> int:
         """Drop what stages only want, where tasks have been ready for `older` seconds and no worker has it.

@@ -3,6 +3,7 @@
     sweep        all       records that a keeper is alive, reclaims the leases of dead workers of its own machine;
                  leader    reclaims expired leases, flags jobs without progress, marks silent workers offline
     orchestrate  leader    makes due tasks ready
+    schedules    leader    runs the ticks of schedules that are due
     relax        leader    lets tasks run without preferences that no worker fulfils
     check        leader    checks the quick invariants and logs violations
     prune        leader    deletes worker instances that have been offline for long
@@ -111,6 +112,7 @@ class Keeper:
         self.duties = (
             Duty("sweep", settings.sweep_every, self._sweep, leader_only=False),
             Duty("orchestrate", settings.orchestrate_every, engine.orchestrate),
+            Duty("schedules", settings.schedules_every, engine.schedules.run_due),
             Duty("relax", settings.sweep_every, self._relax),
             Duty("check", settings.check_every, engine.check),
             Duty("prune", PRUNE_EVERY, self._prune),
@@ -299,12 +301,13 @@ class Keeper:
                 logs=settings.keep_logs,
                 steps=settings.keep_steps,
                 worker_events=settings.keep_worker_events,
+                schedule_runs=settings.keep_schedule_runs,
             )
         )
         if deleted.total:
             logger.info(
-                "old rows deleted idempotency=%d logs=%d steps=%d worker_events=%d",
-                deleted.idempotency, deleted.logs, deleted.steps, deleted.worker_events,
+                "old rows deleted idempotency=%d logs=%d steps=%d worker_events=%d schedule_runs=%d",
+                deleted.idempotency, deleted.logs, deleted.steps, deleted.worker_events, deleted.schedule_runs,
             )  # fmt: skip
         if settings.retention:
             storage = open_storage(settings.storage_url) if settings.archive_export == "on" else None

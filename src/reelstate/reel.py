@@ -14,6 +14,7 @@ from reelstate.library import videos
 from reelstate.runtime.loop_thread import LoopThread
 from reelstate.runtime.verbs import CallerLoop, L, Noun, Stream, Verb
 from reelstate.services import keys
+from reelstate.services.schedules import schedules
 from reelstate.services.webhooks import subscriptions as webhooks
 
 P = ParamSpec("P")
@@ -134,6 +135,20 @@ class Webhooks(Noun[L]):
     redeliver = Verb(webhooks.Webhooks.redeliver)
 
 
+class Schedules(Noun[L]):
+    """Submit jobs at given times, and inspect, pause, trigger and backfill schedules."""
+
+    create = Verb(schedules.Schedules.create)
+    list = Verb(schedules.Schedules.all)
+    get = Verb(schedules.Schedules.get)
+    update = Verb(schedules.Schedules.update)
+    pause = Verb(schedules.Schedules.pause)
+    resume = Verb(schedules.Schedules.resume)
+    trigger = Verb(schedules.Schedules.trigger)
+    backfill = Verb(schedules.Schedules.backfill)
+    delete = Verb(schedules.Schedules.delete)
+
+
 class Nouns(Noun[L]):
     """The nouns, and the verbs that are used most."""
 
@@ -156,6 +171,7 @@ class Nouns(Noun[L]):
         self.archive = Archive(engine, loop)
         self.keys = Keys(key_store, loop)
         self.webhooks = Webhooks(engine.webhooks, loop)
+        self.schedules = Schedules(engine.schedules, loop)
 
 
 class Reel(Nouns[CallerLoop]):

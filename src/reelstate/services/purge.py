@@ -33,7 +33,7 @@ from reelstate.stores.store import NoRow, Statement, Store, Transaction
 BATCH: Final = 200
 """Jobs that one transaction deletes."""
 DATA_LIMIT: Final = 16 * 1024
-PURGED_TABLES: Final = ("idempotency", "tickets", "versions", "videos", "keys", "webhooks", "uploads")
+PURGED_TABLES: Final = ("idempotency", "tickets", "versions", "videos", "keys", "webhooks", "uploads", "schedules")
 """Tables with other rows of a user, in the order in which they refer to each other."""
 
 

@@ -1,8 +1,8 @@
 """retention: delete what is older than the deployment keeps. Each kind has a setting of its own.
 
 Rows of jobs leave by whole months of the archive: a month is deleted when the last of its jobs finished long enough
-ago, after it was exported if that is wanted. Idempotency keys, log lines, steps and events of workers are deleted in
-bounded batches.
+ago, after it was exported if that is wanted. Idempotency keys, log lines, steps, events of workers and runs of
+schedules are deleted in bounded batches.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ KEEP_IDEMPOTENCY = Statement("retain_idempotency", RowCount)
 KEEP_LOGS = Statement("retain_logs", RowCount)
 KEEP_STEPS = Statement("retain_steps", RowCount)
 KEEP_WORKER_EVENTS = Statement("retain_worker_events", RowCount)
+KEEP_SCHEDULE_RUNS = Statement("retain_schedule_runs", RowCount)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class Ages:
     logs: float = 0.0
     steps: float = 0.0
     worker_events: float = 0.0
+    schedule_runs: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +48,22 @@ class Retained:
     logs: int = 0
     steps: int = 0
     worker_events: int = 0
+    schedule_runs: int = 0
 
     @property
     def total(self) -> int:
-        return self.idempotency + self.logs + self.steps + self.worker_events
+        return self.idempotency + self.logs + self.steps + self.worker_events + self.schedule_runs
 
 
 async def retain(store: Store, ages: Ages) -> Retained:
-    """Delete idempotency keys, log lines, steps and events of workers that are older than `ages`."""
+    """Delete idempotency keys, log lines, steps, events of workers and runs of schedules older than `ages`."""
     now = await store_time(store)
     return Retained(
         idempotency=await _delete(store, KEEP_IDEMPOTENCY, now, ages.idempotency),
         logs=await _delete(store, KEEP_LOGS, now, ages.logs),
         steps=await _delete(store, KEEP_STEPS, now, ages.steps),
         worker_events=await _delete(store, KEEP_WORKER_EVENTS, now, ages.worker_events),
+        schedule_runs=await _delete(store, KEEP_SCHEDULE_RUNS, now, ages.schedule_runs),
     )
 
 

@@ -61,7 +61,7 @@ SUBMIT_RESOURCES = Statement("submit_resources", ResourceRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Request:
+class CheckedRequest:
     """A checked submission."""
 
     declared: Declared
@@ -116,7 +116,7 @@ class _Request:
             parts += ("callback", self.callback)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
-    def start_at(self, now: datetime) -> _Request:
+    def start_at(self, now: datetime) -> CheckedRequest:
         """Return the request with its start as seconds from now, by the store's clock."""
         if self.run_after is None:
             return self
@@ -126,7 +126,7 @@ class _Request:
         return replace(self, delay=max(0.0, delay))
 
 
-_NewJobs = list[tuple[int, _Request]]
+_NewJobs = list[tuple[int, CheckedRequest]]
 """The ids of jobs to be created, and their requests."""
 
 
@@ -143,18 +143,11 @@ async def submit(
     A job runs the version that is current when it is created: if another has become current since this process looked,
     it looks again. Raises `InvalidRequest`, `UnknownPipeline` and `IdempotencyConflict`.
     """
-    wanted = {(submission.pipeline, submission.digest) for submission in submissions}
     sending = start_sending(len(submissions))
     created: list[Submitted] | None = None
     refresh = False
     while created is None:
-        versions = await catalogue.find(store, wanted, refresh=refresh)
-        requests = []
-        for submission in submissions:
-            declared = versions.get((submission.pipeline, submission.digest))
-            if declared is None:
-                raise UnknownPipeline(submission.pipeline, catalogue.names)
-            requests.append(_check(catalogue, declared, submission, limits, rules))
+        requests = await check(store, catalogue, submissions, limits, rules, refresh=refresh)
         if sending is not None:
             requests = [
                 replace(request, trace=None if context is None else context.text)
@@ -163,7 +156,7 @@ async def submit(
         match requests:
             case []:
                 created = []
-            case [_Request(key=None, run_after=None, callback=None, resource=None) as request] if (
+            case [CheckedRequest(key=None, run_after=None, callback=None, resource=None) as request] if (
                 len(openings := request.openings([])) == 1 and openings[0].plain
             ):
                 created = await _submit_one(store, request, openings[0])
@@ -186,7 +179,31 @@ def _traced(submissions: Sequence[Submission], created: Sequence[Submitted], sen
     )
 
 
-async def _submit_one(store: Store, request: _Request, opening: OpeningStage) -> list[Submitted] | None:
+async def check(
+    store: Store,
+    catalogue: Catalogue,
+    submissions: Sequence[Submission],
+    limits: DocumentLimits = LIMITS,
+    rules: AddressRules = NO_PRIVATE_HOSTS,
+    *,
+    refresh: bool = False,
+) -> list[CheckedRequest]:
+    """Check submissions against the versions of their pipelines; with `refresh`, look these up again.
+
+    Raises `InvalidRequest` and `UnknownPipeline`.
+    """
+    wanted = {(submission.pipeline, submission.digest) for submission in submissions}
+    versions = await catalogue.find(store, wanted, refresh=refresh)
+    requests = []
+    for submission in submissions:
+        declared = versions.get((submission.pipeline, submission.digest))
+        if declared is None:
+            raise UnknownPipeline(submission.pipeline, catalogue.names)
+        requests.append(_check(catalogue, declared, submission, limits, rules))
+    return requests
+
+
+async def _submit_one(store: Store, request: CheckedRequest, opening: OpeningStage) -> list[Submitted] | None:
     """Create a job with one statement. Its random number identifies the request when the answer was lost.
 
     Returns None, and creates nothing, when the pipeline is no longer current.
@@ -209,31 +226,36 @@ async def _submit_one(store: Store, request: _Request, opening: OpeningStage) ->
 
 
 async def _submit_many(
-    store: Store, catalogue: Catalogue, extension: Extension, requests: list[_Request]
+    store: Store, catalogue: Catalogue, extension: Extension, requests: list[CheckedRequest]
 ) -> list[Submitted] | None:
     """Create jobs in one transaction; None, and nothing is created, when a pipeline is no longer current."""
+    return await store.write(lambda transaction: submit_in(transaction, catalogue, extension, requests))
+
+
+async def submit_in(
+    transaction: Transaction, catalogue: Catalogue, extension: Extension, requests: list[CheckedRequest]
+) -> list[Submitted] | None:
+    """Create jobs as part of a larger transaction; None, and nothing is created, when a pipeline is not current."""
     expected = {request.declared.graph.name: request.declared.id for request in requests if not request.named}
-
-    async def flow(transaction: Transaction) -> list[Submitted] | None:
-        current = await transaction.run(CURRENT_VERSIONS, names=sorted(expected)) if expected else []
-        if {row.name: row.id for row in current} != expected:
-            return None
-        job_ids = [row.id for row in await transaction.run(NEW_IDS, count=len(requests))]
-        answers = await _resolve_keys(transaction, requests, job_ids)
-        new = [
-            (job_id, request)
-            for job_id, request, answer in zip(job_ids, requests, answers, strict=True)
-            if answer.verdict is Verdict.OK
-        ]
-        if new:
-            await _create(transaction, catalogue, extension, new)
-            await _add_callbacks(transaction, extension, new)
-        return await _add_resources(transaction, requests, answers)
-
-    return await store.write(flow)
+    current = await transaction.run(CURRENT_VERSIONS, names=sorted(expected)) if expected else []
+    if {row.name: row.id for row in current} != expected:
+        return None
+    job_ids = [row.id for row in await transaction.run(NEW_IDS, count=len(requests))]
+    answers = await _resolve_keys(transaction, requests, job_ids)
+    new = [
+        (job_id, request)
+        for job_id, request, answer in zip(job_ids, requests, answers, strict=True)
+        if answer.verdict is Verdict.OK
+    ]
+    if new:
+        await _create(transaction, catalogue, extension, new)
+        await _add_callbacks(transaction, extension, new)
+    return await _add_resources(transaction, requests, answers)
 
 
-async def _resolve_keys(transaction: Transaction, requests: list[_Request], job_ids: list[int]) -> list[Submitted]:
+async def _resolve_keys(
+    transaction: Transaction, requests: list[CheckedRequest], job_ids: list[int]
+) -> list[Submitted]:
     """Answer which requests create a job, and which have created one already under their key."""
     rows = [
         (request.user_id, request.key, request.digest, job_id)
@@ -304,7 +326,7 @@ async def _add_callbacks(transaction: Transaction, extension: Extension, new: _N
 
 def _check(
     catalogue: Catalogue, declared: Declared, submission: Submission, limits: DocumentLimits, rules: AddressRules
-) -> _Request:
+) -> CheckedRequest:
     key = submission.idempotency_key
     if key is not None and not 1 <= len(key) <= limits.idempotency_key:
         raise InvalidRequest(
@@ -321,7 +343,7 @@ def _check(
         submission.resource.check(submission.spec)
     elif key is None:
         catalogue.require_valid(declared, submission.spec)
-    return _Request(
+    return CheckedRequest(
         declared=declared,
         spec=spec,
         priority=priority_number(submission.priority),
@@ -354,7 +376,7 @@ async def _link(transaction: Transaction, extension: Extension, new: _NewJobs) -
 
 
 async def _add_resources(
-    transaction: Transaction, requests: list[_Request], answers: list[Submitted]
+    transaction: Transaction, requests: list[CheckedRequest], answers: list[Submitted]
 ) -> list[Submitted]:
     if all(request.resource is None for request in requests):
         return answers

@@ -43,6 +43,7 @@ TIMES = frozenset(
         "created_at",
         "declared_at",
         "deleted_at",
+        "ends_at",
         "expires_at",
         "failing_since",
         "finished_at",
@@ -51,6 +52,8 @@ TIMES = frozenset(
         "last_heartbeat_at",
         "lease_expires_at",
         "next_at",
+        "next_run_at",
+        "next_tick",
         "opened_at",
         "progress_at",
         "ready_at",
@@ -60,7 +63,9 @@ TIMES = frozenset(
         "run_after",
         "seen_at",
         "started_at",
+        "starts_at",
         "swept_at",
+        "tick",
         "used_at",
     }
 )

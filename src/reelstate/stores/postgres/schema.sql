@@ -911,6 +911,51 @@ CREATE TABLE reelstate.removed_versions (
     swept_at timestamp with time zone
 );
 
+-- Name: schedule_runs; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.schedule_runs (
+    schedule_id bigint NOT NULL,
+    key text NOT NULL,
+    tick timestamp with time zone NOT NULL,
+    source text NOT NULL,
+    outcome text NOT NULL,
+    job_id bigint,
+    reason text,
+    active boolean DEFAULT false NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT schedule_runs_outcome CHECK ((outcome = ANY (ARRAY['submitted'::text, 'queued'::text, 'skipped'::text, 'missed'::text, 'failed'::text]))),
+    CONSTRAINT schedule_runs_source CHECK ((source = ANY (ARRAY['tick'::text, 'trigger'::text, 'backfill'::text])))
+);
+
+-- Name: schedules; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.schedules (
+    id bigint NOT NULL,
+    name text NOT NULL,
+    pipeline text NOT NULL,
+    spec jsonb NOT NULL,
+    priority smallint NOT NULL,
+    user_id text DEFAULT ''::text NOT NULL,
+    timing text NOT NULL,
+    timezone text DEFAULT 'UTC'::text NOT NULL,
+    overlap text DEFAULT 'skip'::text NOT NULL,
+    catch_up text DEFAULT 'latest'::text NOT NULL,
+    catch_up_window double precision DEFAULT 86400 NOT NULL,
+    jitter double precision DEFAULT 0 NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    starts_at timestamp with time zone,
+    ends_at timestamp with time zone,
+    next_tick timestamp with time zone,
+    next_run_at timestamp with time zone,
+    version integer DEFAULT 1 NOT NULL,
+    actor text DEFAULT 'sql'::text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT schedules_catch_up CHECK ((catch_up = ANY (ARRAY['latest'::text, 'all'::text, 'none'::text]))),
+    CONSTRAINT schedules_overlap CHECK ((overlap = ANY (ARRAY['skip'::text, 'queue_one'::text, 'queue_all'::text, 'cancel_other'::text, 'allow'::text])))
+);
+
 -- Name: secrets; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.secrets (
@@ -1353,6 +1398,21 @@ ALTER TABLE ONLY reelstate.pipelines
 ALTER TABLE ONLY reelstate.removed_versions
     ADD CONSTRAINT removed_versions_pkey PRIMARY KEY (job_id);
 
+-- Name: schedule_runs schedule_runs_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.schedule_runs
+    ADD CONSTRAINT schedule_runs_pkey PRIMARY KEY (schedule_id, key);
+
+-- Name: schedules schedules_name; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.schedules
+    ADD CONSTRAINT schedules_name UNIQUE (name);
+
+-- Name: schedules schedules_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.schedules
+    ADD CONSTRAINT schedules_pkey PRIMARY KEY (id);
+
 -- Name: secrets secrets_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.secrets
@@ -1541,6 +1601,34 @@ CREATE INDEX logs_by_position ON reelstate.logs USING btree (job_id, xid, id);
 -- Name: removed_versions_unswept; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX removed_versions_unswept ON reelstate.removed_versions USING btree (job_id) WHERE (swept_at IS NULL);
+
+-- Name: schedule_runs_active; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX schedule_runs_active ON reelstate.schedule_runs USING btree (schedule_id) WHERE active;
+
+-- Name: schedule_runs_by_age; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX schedule_runs_by_age ON reelstate.schedule_runs USING btree (at);
+
+-- Name: schedule_runs_by_job; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX schedule_runs_by_job ON reelstate.schedule_runs USING btree (job_id) WHERE (job_id IS NOT NULL);
+
+-- Name: schedule_runs_by_time; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX schedule_runs_by_time ON reelstate.schedule_runs USING btree (schedule_id, at, tick);
+
+-- Name: schedule_runs_queued; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX schedule_runs_queued ON reelstate.schedule_runs USING btree (schedule_id, tick) WHERE (outcome = 'queued'::text);
+
+-- Name: schedules_by_user; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX schedules_by_user ON reelstate.schedules USING btree (user_id);
+
+-- Name: schedules_due; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX schedules_due ON reelstate.schedules USING btree (next_run_at) WHERE (next_run_at IS NOT NULL);
 
 -- Name: state_jobs_archive_by_job; Type: INDEX; Schema: reelstate; Owner: -
 

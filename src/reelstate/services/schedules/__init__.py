@@ -1,0 +1,1 @@
+"""schedules: submit jobs at times that cron expressions or intervals give."""
