@@ -26,6 +26,7 @@ NAMED = "/api/v1/workers/{name}"
 MACHINE = "/api/v1/machines/{entity}"
 VIDEO = "/api/v1/videos/{video_id}"
 WEBHOOK = "/api/v1/webhooks/{webhook_id}"
+SCHEDULE = "/api/v1/schedules/{name}"
 UPLOAD = "/api/v1/uploads/{upload_id}"
 
 
@@ -39,8 +40,8 @@ class Line:
     permit: bool = False
     """It takes more than a key: a leased task, or a registered worker. See tests/remote.
 
-    Or a video, a ticket, an upload, a webhook: see test_videos.py, test_playback.py, test_uploads.py and
-    test_webhooks.py, also for those of others.
+    Or a video, a ticket, an upload, a webhook, a schedule: see test_videos.py, test_playback.py, test_uploads.py,
+    test_webhooks.py and test_schedules.py, also for those of others.
     """
     body: Any = None
     query: dict[str, str] = field(default_factory=dict)
@@ -94,6 +95,15 @@ MATRIX = {
     f"POST {WEBHOOK}/rotate": Line(WRITE, permit=True),
     f"GET {WEBHOOK}/deliveries": Line(READ, permit=True),
     f"POST {WEBHOOK}/deliveries/{{delivery_id}}/redeliver": Line(WRITE, permit=True),
+    "GET /api/v1/schedules": Line(READ, permit=True),
+    "POST /api/v1/schedules": Line(WRITE, permit=True, body={"name": "x", "pipeline": "simple", "timing": "@daily"}),
+    f"GET {SCHEDULE}": Line(READ, permit=True),
+    f"PATCH {SCHEDULE}": Line(WRITE, permit=True, body={}),
+    f"DELETE {SCHEDULE}": Line(WRITE, permit=True),
+    **{f"POST {SCHEDULE}/{verb}": Line(WRITE, permit=True) for verb in ("pause", "resume", "trigger")},
+    f"POST {SCHEDULE}/backfill": Line(
+        WRITE, permit=True, body={"start": "2026-01-01T00:00:00Z", "end": "2026-01-02T00:00:00Z"}
+    ),
     "GET /api/v1/machines": Line(READ),
     f"GET {MACHINE}": Line(READ),
     f"GET {MACHINE}/mermaid": Line(READ),

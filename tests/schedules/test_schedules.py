@@ -135,7 +135,7 @@ async def test_allow_runs_jobs_beside_each_other(engine: Engine, clock: FakeCloc
 
 
 @pytest.mark.parametrize(
-    ("catch_up", "hours", "missed"),
+    "catch_up, hours, missed",
     [("latest", [5], 1), ("all", [3, 4, 5], 1), ("none", [], 1)],
 )
 async def test_catch_up_after_an_outage(

@@ -3,7 +3,7 @@
 import random
 import time
 from datetime import UTC, datetime, timedelta
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
 import pytest
 
@@ -34,7 +34,7 @@ def ticks_of(each: Timing, start: datetime, end: datetime) -> list[datetime]:
 
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize(
-    ("expression", "times"),
+    "expression, times",
     [
         ("30 1 * * *", [(1, 30)]),
         ("45 1 * * *", [(1, 45)]),
@@ -56,7 +56,7 @@ def test_a_fixed_time_is_due_once_a_day_whatever_the_clock_does(
 
 
 @pytest.mark.parametrize("zone", ZONES)
-@pytest.mark.parametrize(("expression", "minutes"), [("*/30 * * * *", {0, 30}), ("@hourly", {0})])
+@pytest.mark.parametrize("expression, minutes", [("*/30 * * * *", {0, 30}), ("@hourly", {0})])
 def test_an_expression_with_a_star_follows_the_clock_on_the_wall(zone: str, expression: str, minutes: set[int]) -> None:
     for month in (2, 10):  # the clocks of these zones are set in these and the next month
         start = datetime(ZONES[zone], month, 1, tzinfo=UTC)
@@ -103,13 +103,13 @@ def test_start_and_end_bound_the_ticks_and_belong_to_them() -> None:
     assert found == [at(f"2026-02-0{day}T00:00:00") for day in (1, 2, 3)]
 
 
-@pytest.mark.parametrize(("text", "jitter"), [("*/5 * * * *", 3600.0), ("@daily", 600.0), ("every 10s", 1.0)])
+@pytest.mark.parametrize("text, jitter", [("*/5 * * * *", 3600.0), ("@daily", 600.0), ("every 10s", 1.0)])
 def test_jitter_stays_within_its_bound_and_before_the_next_tick(text: str, jitter: float) -> None:
     each = timing(text, jitter=jitter)
     ticks = list(islice(each.upcoming(each.following(at("2026-01-01T00:00:00"))), 200))
     delays = [(each.run_at(tick) - tick).total_seconds() for tick in ticks]
     assert all(0 <= delay <= jitter for delay in delays)
-    assert all(each.run_at(tick) < following for tick, following in zip(ticks, ticks[1:], strict=False))
+    assert all(each.run_at(tick) < following for tick, following in pairwise(ticks))
     assert len(set(delays)) > 100
     assert [each.run_at(tick) for tick in ticks] == [timing(text, jitter=jitter).run_at(tick) for tick in ticks]
 
@@ -177,7 +177,7 @@ def test_a_jittered_tick_is_not_due_before_its_delay() -> None:
         "every -5m",
         "every 15 minutes",
         "5 4 * * \x00",
-        "٣ * * * *",  # noqa: RUF001 - a digit that is none of ours
+        "٣ * * * *",
     ],
 )
 def test_a_hostile_or_wrong_timing_is_refused_at_once(text: str) -> None:

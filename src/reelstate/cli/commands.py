@@ -47,6 +47,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "workers": "List, register, drain, enable, disable or revoke workers.",
         "keys": "List, create, rotate or revoke keys.",
         "webhooks": "List, add, change or remove webhooks, and inspect deliveries.",
+        "schedules": "List, create, change, pause, trigger or backfill schedules.",
         "pipelines": "List versions of pipelines, or pin the one that new jobs run.",
     },
 }
