@@ -91,6 +91,18 @@ from reelstate.core.model import (
 from reelstate.core.outcome import Fail, Retry, Skip, Stopped
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff, PriorityName
+from reelstate.core.schedule import (
+    Backfill,
+    CatchUp,
+    Overlap,
+    RunOutcome,
+    RunSource,
+    Schedule,
+    ScheduleChanges,
+    ScheduleDetail,
+    ScheduleOptions,
+    ScheduleRun,
+)
 from reelstate.core.state import Severity, State, StateJob
 from reelstate.core.webhook import Delivery, DeliveryAttempt, DeliveryStatus, Webhook, WebhookKind, WebhookSecret
 from reelstate.feed.subscriber import FeedMessage, MessageKind
@@ -121,9 +133,11 @@ __all__ = [
     "AlertType",
     "ArchiveMonth",
     "Archived",
+    "Backfill",
     "Backoff",
     "BlockingReel",
     "BlockingRun",
+    "CatchUp",
     "Claim",
     "ClaimOptions",
     "ClaimState",
@@ -176,6 +190,7 @@ __all__ = [
     "Operation",
     "OperationOptions",
     "Orchestrated",
+    "Overlap",
     "Page",
     "PermitExpired",
     "PermitRefused",
@@ -197,7 +212,14 @@ __all__ = [
     "Report",
     "Retry",
     "Run",
+    "RunOutcome",
+    "RunSource",
     "RunningLane",
+    "Schedule",
+    "ScheduleChanges",
+    "ScheduleDetail",
+    "ScheduleOptions",
+    "ScheduleRun",
     "SchemaMismatch",
     "Scope",
     "ScopeMissing",

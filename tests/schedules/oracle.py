@@ -7,7 +7,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def fixed_times(zone: str, times: list[tuple[int, int]], start: datetime, end: datetime) -> list[datetime]:
-    """The instants of local times of every day: the first of two, and the end of the gap for one that does not exist."""
+    """The instants of local times of every day: the first of two, and the end of a gap for those in it."""
     found = set()
     day = start.date() - timedelta(days=2)
     while day <= end.date() + timedelta(days=2):

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -68,8 +69,6 @@ class Expected:
 
 
 def _local_day(tick: datetime, zone: str) -> int:
-    from zoneinfo import ZoneInfo  # noqa: PLC0415 - of this function alone
-
     return tick.astimezone(ZoneInfo(zone)).day
 
 
@@ -91,7 +90,7 @@ async def start(url: str, clock: FileClock) -> asyncio.subprocess.Process:
 
 
 async def nothing_due(engine: Engine) -> None:
-    while await engine.store.read(lambda transaction: transaction.run(DUE, limit=1)):
+    while await engine.store.read(lambda transaction: transaction.run(DUE, limit=1)):  # noqa: ASYNC110
         await asyncio.sleep(0.01)  # the keepers are other processes, and the clock is not theirs
 
 

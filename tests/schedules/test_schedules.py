@@ -8,6 +8,7 @@ import pytest
 
 from reelstate.core.errors import InvalidRequest, NotFound
 from reelstate.core.machine import JobStatus
+from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.schedule import RunOutcome, Schedule, ScheduleRun
 from reelstate.engine import Engine
 from reelstate.services.retention import Ages
@@ -310,8 +311,6 @@ async def break_schedule(engine: Engine, name: str, **columns: str) -> None:
 
 
 async def test_a_new_version_of_the_pipeline_is_run_by_the_next_tick(engine: Engine, clock: FakeClock) -> None:
-    from reelstate.core.pipeline import Graph, StageSpec  # noqa: PLC0415 - of this test alone
-
     await a_schedule(engine, overlap="allow")
     await pass_hours(engine, clock, 1)
     other = Engine(engine.store)

@@ -30,7 +30,7 @@ Timing = Annotated[
     str,
     Field(
         max_length=MAX_TIMING,
-        description="A cron expression, @hourly, @daily, @weekly, @monthly, @yearly, or an interval such as `every 15m`.",
+        description="A cron expression, @hourly, @daily, @weekly, @monthly, @yearly, or `every 15m`.",
     ),
 ]
 Pipeline = Annotated[str, Field(max_length=255, description="The pipeline of its jobs.")]
