@@ -73,6 +73,7 @@ def test_duties_with_their_intervals_and_owners(counting: CountingEngine) -> Non
     assert table == [
         ("sweep", 5, False),
         ("orchestrate", 1, True),
+        ("schedules", 1, True),
         ("relax", 5, True),
         ("check", 300, True),
         ("prune", PRUNE_EVERY, True),

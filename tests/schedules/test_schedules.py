@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
-from reelstate.core.errors import InvalidRequest, NotFound
+from reelstate.app import keeper_for, open_engine
+from reelstate.config import Settings
+from reelstate.core.errors import InvalidRequest, NotFound, StoreUnavailable
 from reelstate.core.machine import JobStatus
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.schedule import RunOutcome, Schedule, ScheduleRun
 from reelstate.engine import Engine
+from reelstate.services.purge import purge_rows
 from reelstate.services.retention import Ages
-from tests.engines import FakeClock, a_worker, done
+from reelstate.services.schedules.ticks import Submitter
+from tests.engines import SIMPLE, FakeClock, a_worker, done
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = 3600.0
@@ -385,3 +389,46 @@ async def test_old_runs_are_deleted_but_not_those_that_wait(engine: Engine, cloc
     clock.advance(10 * HOUR)
     assert (await engine.retain(Ages(schedule_runs=HOUR))).schedule_runs == 2
     assert await outcomes(engine) == [(2, "queued")]
+
+
+async def test_a_keeper_that_dies_before_the_commit_has_run_nothing(
+    engine: Engine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await a_schedule(engine)
+    clock.advance(HOUR)
+
+    async def die(*_: object) -> None:
+        raise StoreUnavailable("the keeper is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Submitter, "submit", die)
+        with pytest.raises(StoreUnavailable):
+            await engine.schedules.run_due()
+    assert await runs(engine) == []
+    assert await engine.schedules.run_due() == 1
+    assert await outcomes(engine) == [(1, "submitted")]
+
+
+async def test_the_keeper_runs_ticks(database_url: str) -> None:
+    settings = Settings(database_url=database_url, schedules_every=0.05, sweep_every=0.05)
+    async with open_engine(database_url, pipelines=[SIMPLE], settings=settings, migrate=False) as engine:
+        await engine.schedules.create("often", "simple", "every 1s", overlap="allow")
+        keeper = asyncio.create_task(keeper_for(engine, settings, library=False).run())
+        try:
+            async for event in engine.watch():
+                if event.entity == "job":
+                    break
+        finally:
+            keeper.cancel()
+            await asyncio.wait([keeper])
+        assert (await engine.schedules.get("often")).runs[-1].outcome is RunOutcome.SUBMITTED
+
+
+async def test_the_schedules_of_a_purged_user_are_deleted(engine: Engine, clock: FakeClock) -> None:
+    await a_schedule(engine, "theirs", user_id="ada")
+    await a_schedule(engine, "others", user_id="bob")
+    await pass_hours(engine, clock, 1)
+    (job_id,) = [run.job_id or 0 for run in await runs(engine, "theirs")]
+    await engine.cancel(job_id)
+    assert (await purge_rows(engine.store, "ada"))["schedules"] == 1
+    assert [each.name for each in await engine.schedules.all()] == ["others"]
