@@ -78,6 +78,11 @@ def test_the_tick_after_and_before_any_time_are_those_of_the_sequence(zone: str,
             assert each.ticks.preceding(moment) == max(tick for tick in sequence if tick <= moment)
 
 
+def test_a_tick_is_never_before_the_time_it_follows_in_the_hour_that_the_clock_shows_twice() -> None:
+    again = at("2026-11-01T06:10:00")  # 01:10 in New York for the second time
+    assert timing("30 1 * * *", "America/New_York").following(again) == at("2026-11-02T06:30:00")
+
+
 def test_aliases_and_intervals() -> None:
     start = at("2026-01-01T12:20:00")
     firsts = {alias: timing(alias).following(start) for alias in ALIASES}
