@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Final, NamedTuple, Unpack
+from typing import Any, Final, NamedTuple, TypeVar, Unpack
 
 from reelstate.core.document import encode, plain_text
 from reelstate.core.errors import InvalidRequest, NotFound
@@ -59,6 +59,7 @@ from reelstate.services.schedules.ticks import (
 from reelstate.services.submit import USER_LIMIT, CheckedRequest
 from reelstate.stores.store import NoRow, Statement, Transaction
 
+R = TypeVar("R")
 SHOWN: Final = 10
 """Ticks and runs that the page of a schedule shows."""
 MAX_SCHEDULES: Final = 1000
@@ -278,8 +279,8 @@ class Schedules:
         self,
         name: str,
         owner: str | None,
-        flow: Callable[[Transaction, Any, CheckedRequest], Any],
-    ) -> Any:
+        flow: Callable[[Transaction, Any, CheckedRequest], Awaitable[tuple[Ticked, R]]],
+    ) -> R:
         """Run a flow with a locked schedule and its checked submission."""
         refresh = False
         while True:
@@ -291,7 +292,7 @@ class Schedules:
 
             async def locked(
                 transaction: Transaction, version: int = found.version, request: CheckedRequest = request
-            ) -> Any:
+            ) -> tuple[Ticked, R]:
                 row = _one(await transaction.run(LOCK, name=name, owner=owner), name)
                 if row.version != version:
                     raise OutdatedVersion

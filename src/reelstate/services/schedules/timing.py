@@ -179,6 +179,7 @@ class Timing:
 
     def plan(self, next_tick: datetime, now: datetime, catch_up: CatchUp, window: float) -> Plan:
         """Choose among the ticks from `next_tick` on that are due. `next_tick` itself is due."""
+        first: datetime | None
         if catch_up is CatchUp.LATEST:
             first = self._latest_due(next_tick, now)
         else:
