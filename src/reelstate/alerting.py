@@ -14,6 +14,7 @@ from typing import Final
 
 from reelstate.config import Settings
 from reelstate.core.alert import AlertType, alert_types
+from reelstate.core.pause import PauseScope, Target
 from reelstate.engine import Engine
 from reelstate.keeper import Duty
 from reelstate.services.alerts import AlertTerms, enable_alerts, fold_alerts
@@ -73,11 +74,16 @@ class Alerting:
         return await fold_alerts(self._engine.store, self._terms)
 
     async def look_at_queues(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        """Note the pipelines whose oldest ready task waits for too long."""
+        """Note the pipelines whose oldest ready task waits for too long, unless an operator has paused them."""
         if not self._settings.alert_queue_age:
             return
         await self.enable()
+        paused = {each.target for each in await self._engine.pauses()}
+        if Target(PauseScope.ALL) in paused:
+            return
         for waiting in (await self._engine.queue()).pipelines:
+            if Target(PauseScope.PIPELINE, waiting.pipeline) in paused:
+                continue
             age = (now() - waiting.oldest).total_seconds() if waiting.oldest else 0.0
             if age > self._settings.alert_queue_age:
                 message = f"{waiting.ready} tasks are ready, the oldest for {age / 60:.0f} min"

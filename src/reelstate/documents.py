@@ -21,6 +21,7 @@ from reelstate.core.model import (
     Worker,
 )
 from reelstate.core.outcome import mask_passwords
+from reelstate.core.pause import Pause, PauseScope
 from reelstate.core.schedule import Backfill, Schedule, ScheduleDetail, ScheduleRun
 from reelstate.core.state import State
 from reelstate.core.webhook import Delivery, Webhook
@@ -208,6 +209,26 @@ def backfill_document(backfill: Backfill) -> Document:
     """Return the ticks and the jobs of a backfill."""
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in fields_document(backfill).items()
+    }
+
+
+def pause_document(pause: Pause) -> Document:
+    """Return a pause; what does not belong to its target is null."""
+    target = pause.target
+    in_pipeline = target.scope in (PauseScope.PIPELINE, PauseScope.STAGE)
+    return {
+        "id": pause.id,
+        "scope": target.scope,
+        "pipeline": target.name if in_pipeline else None,
+        "stage": target.stage or None,
+        "user_id": target.name if target.scope is PauseScope.USER else None,
+        "worker": target.name if target.scope is PauseScope.WORKER else None,
+        "reason": pause.reason,
+        "actor": pause.actor,
+        "paused_at": pause.paused_at,
+        "resumed_at": pause.resumed_at,
+        "resumed_by": pause.resumed_by,
+        "resumed_reason": pause.resumed_reason,
     }
 
 

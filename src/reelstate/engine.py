@@ -41,6 +41,7 @@ from reelstate.core.model import (
     Verdict,
     Worker,
 )
+from reelstate.core.pause import Pause, Target, TargetOptions
 from reelstate.core.pipeline import Graph
 from reelstate.core.policy import PriorityName
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
@@ -48,7 +49,7 @@ from reelstate.dispatch.hints import ClaimFilter
 from reelstate.dispatch.poll import PollDispatch
 from reelstate.feed.subscriber import FeedMessage
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services import keep, observe, workers
+from reelstate.services import keep, observe, pause, workers
 from reelstate.services.alerts import add_alert
 from reelstate.services.archive import Archived, ArchiveMonth, OnBatch, archive, archive_months, refuse_archived
 from reelstate.services.catalogue import Catalogue
@@ -71,6 +72,7 @@ from reelstate.services.operate.quarantine import quarantine
 from reelstate.services.operate.reprioritise import reprioritise
 from reelstate.services.operate.retry import From, retry
 from reelstate.services.orchestrate import Orchestrated, orchestrate
+from reelstate.services.pause import Paused
 from reelstate.services.pipelines import pipeline_versions, use_pipeline
 from reelstate.services.reclaim import reclaim, reclaim_workers
 from reelstate.services.relax import relax
@@ -683,6 +685,41 @@ class Engine:
         """Revoke the keys of a name and release its tasks; returns the number of keys and of tasks."""
         answer = await workers.revoke(self.store, name, actor=actor)
         return self._notify((answer, [Wakeup.STOP, Wakeup.WORK]))
+
+    async def pause(
+        self,
+        /,
+        *,
+        actor: str = OPERATOR,
+        reason: str | None = None,
+        release_running: bool = False,
+        **target: Unpack[TargetOptions],
+    ) -> Paused:
+        """Keep workers from claiming tasks of a target: everything, a pipeline, a stage of one, a user or a worker.
+
+        New work is accepted and waits. Running tasks finish, or with `release_running` are released, which does not
+        count as an attempt. A target that is paused already keeps its pause.
+        """
+        paused = await pause.pause(
+            self.store, Target.of(**target), actor=actor, reason=reason, release_running=release_running
+        )
+        return self._notify((paused, [Wakeup.STOP, Wakeup.WORK] if paused.released else []))
+
+    async def resume(
+        self, /, *, actor: str = OPERATOR, reason: str | None = None, **target: Unpack[TargetOptions]
+    ) -> Pause:
+        """Lift the pause of a target; its tasks can be claimed at once. Raises `NotFound` where it is not paused."""
+        lifted = await pause.resume(self.store, Target.of(**target), actor=actor, reason=reason)
+        return self._notify((lifted, [Wakeup.WORK]))
+
+    async def pauses(self, *, lifted: bool = False, limit: int = 1000) -> list[Pause]:
+        """List the pauses in force, newest first; with `lifted`, the record of earlier ones too."""
+        return await pause.pauses(self.store, lifted=lifted, limit=limit)
+
+    async def settle_pauses(self) -> int:
+        """Return tasks that nothing pauses any more to their lanes, after a resume; returns their number."""
+        returned = await pause.settle(self.store)
+        return self._notify((returned, [Wakeup.WORK] if returned else []))
 
     async def doctor(self, *, repair: bool = False) -> Diagnosis:
         """Check the stored state against every invariant; with `repair`, repair it."""

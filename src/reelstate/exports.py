@@ -89,6 +89,7 @@ from reelstate.core.model import (
     WorkerKind,
 )
 from reelstate.core.outcome import Fail, Retry, Skip, Stopped
+from reelstate.core.pause import Pause, PauseScope, Target, TargetOptions
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.core.policy import Backoff, PriorityName
 from reelstate.core.schedule import (
@@ -122,6 +123,7 @@ from reelstate.services.observe import Queue, WaitingTasks
 from reelstate.services.operate.operation import Operated, Operation, OperationOptions, Selection
 from reelstate.services.operate.retry import From
 from reelstate.services.orchestrate import Orchestrated
+from reelstate.services.pause import Paused
 from reelstate.services.repair import Finding
 from reelstate.services.states import States, StatesGrid
 from reelstate.services.workers import RegisterOptions
@@ -192,6 +194,9 @@ __all__ = [
     "Orchestrated",
     "Overlap",
     "Page",
+    "Pause",
+    "PauseScope",
+    "Paused",
     "PermitExpired",
     "PermitRefused",
     "Phase",
@@ -254,6 +259,8 @@ __all__ = [
     "Submission",
     "SubmitOptions",
     "Submitted",
+    "Target",
+    "TargetOptions",
     "Task",
     "TaskKey",
     "TaskProgress",

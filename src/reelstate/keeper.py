@@ -5,6 +5,7 @@
     orchestrate  leader    makes due tasks ready
     schedules    leader    runs the ticks of schedules that are due
     relax        leader    lets tasks run without preferences that no worker fulfils
+    settle pauses leader   returns tasks to their lanes after a pause was lifted, where the one who lifted it did not
     check        leader    checks the quick invariants and logs violations
     prune        leader    deletes worker instances that have been offline for long
     prune states leader    deletes states of jobs that finished long ago, and old versions of states
@@ -114,6 +115,7 @@ class Keeper:
             Duty("orchestrate", settings.orchestrate_every, engine.orchestrate),
             Duty("schedules", settings.schedules_every, engine.schedules.run_due),
             Duty("relax", settings.sweep_every, self._relax),
+            Duty("settle pauses", settings.sweep_every, engine.settle_pauses),
             Duty("check", settings.check_every, engine.check),
             Duty("prune", PRUNE_EVERY, self._prune),
             Duty("prune states", PRUNE_EVERY, self._prune_states),

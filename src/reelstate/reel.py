@@ -156,6 +156,9 @@ class Nouns(Noun[L]):
     watch = Stream(Engine.watch)
     wait = Verb(Engine.wait)
     doctor = Verb(Engine.doctor)
+    pause = Verb(Engine.pause)
+    resume = Verb(Engine.resume)
+    pauses = Verb(Engine.pauses)
     keepers = Verb(Engine.keepers)
     ready = Verb(Engine.ready)
 

@@ -28,6 +28,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "steps": "Show the commands that the tasks of a job ran.",
         "states": "Show the states that the tasks of a job reported.",
         "history": "Show every transition of a job, its stages and its tasks.",
+        "paused": "List what is paused, by whom and why.",
         "videos": "List, show, retranscode, roll back or delete videos.",
     },
     "Change": {
@@ -36,6 +37,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "reprioritise": "Set the priority of jobs.",
         "quarantine": "Quarantine jobs until an operator retries or cancels them.",
         "force": "Set the status of a job.",
+        "pause": "Pause everything, a pipeline, a stage, a user or a worker.",
+        "resume": "Lift a pause.",
     },
     "Maintain": {
         "doctor": "Check the stored state, and repair it.",

@@ -151,6 +151,8 @@ class Claim:
 
     tasks: list[ClaimedTask]
     isolated_waiting: bool
+    paused: bool = False
+    """Whether the worker's name, or everything, is paused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

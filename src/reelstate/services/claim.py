@@ -21,6 +21,7 @@ from reelstate.core.model import Claim, ClaimedTask, Json, TaskKey
 from reelstate.core.pipeline import Graph
 from reelstate.dispatch.hints import ClaimFilter
 from reelstate.services.catalogue import Catalogue
+from reelstate.services.pause import park
 from reelstate.services.release import release_leases
 from reelstate.services.report import REPORT_WORKER
 from reelstate.services.verdict import LEASE_COLUMNS, LeaseKey
@@ -102,6 +103,8 @@ class _ClaimedRow(NamedTuple):
     """The phase that the job began with this claim, in PostgreSQL."""
     trace: str | None
     """The trace of the job, where `spec` is known."""
+    parks: bool
+    """Whether a stage or a user is paused, in PostgreSQL: tasks of them are to be parked."""
 
 
 class _Worker(NamedTuple):
@@ -114,6 +117,10 @@ class _Worker(NamedTuple):
     job_id: int | None
     stage: int
     part: int
+    paused: bool
+    """Whether its name, or everything, is paused."""
+    parks: bool
+    """Whether a stage or a user is paused: tasks of them are to be parked."""
 
 
 class _JobRow(NamedTuple):
@@ -141,6 +148,7 @@ class Claims:
         self._answered: OrderedDict[int, datetime] = OrderedDict()
         self._filters: dict[int, ClaimFilter] = {}
         self._refusals: set[str] = set()
+        self._paused: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._answered)
@@ -155,7 +163,12 @@ class Claims:
         return self._filters.get(worker_id)
 
     def filter_for(self, request: ClaimRequest) -> ClaimFilter | None:
-        """Return what a worker has code for and can do; None where another process has registered it."""
+        """Return what a worker has code for and can do.
+
+        None where another process has registered it, and while it is paused: it could not claim what it takes.
+        """
+        if request.worker_id in self._paused:
+            return None
         known = self._filters.get(request.worker_id)
         pipelines = known.pipelines if known and request.pipelines is None else request.pipelines
         capabilities = known.capabilities if known and request.capabilities is None else request.capabilities
@@ -174,11 +187,19 @@ class Claims:
         if len(self._answered) > MAX_WORKERS:
             self.forget([next(iter(self._answered))])
 
+    def note_paused(self, worker_id: int, *, paused: bool) -> None:
+        """Remember whether the last claim of this worker found it paused."""
+        if paused:
+            self._paused.add(worker_id)
+        else:
+            self._paused.discard(worker_id)
+
     def forget(self, worker_ids: Iterable[int]) -> None:
         """Forget workers that have ended; an id is never used again."""
         for worker_id in worker_ids:
             self._answered.pop(worker_id, None)
             self._filters.pop(worker_id, None)
+            self._paused.discard(worker_id)
 
     def log_refusal(self, error: Exception) -> None:
         """Log once that the database refuses to lease a task."""
@@ -206,6 +227,10 @@ class _Leased:
     """Some tasks can't be run and were postponed."""
     begun: tuple[str, ...] = ()
     """The phases of jobs that left `pending`."""
+    parks: bool = False
+    """A stage or a user is paused: tasks of them are to be parked."""
+    paused: bool = False
+    """The worker's name, or everything, is paused."""
 
     def claim(self) -> Claim:
         """Return the tasks in the order in which they should run."""
@@ -232,7 +257,7 @@ class _Leased:
                     trace=job.trace,
                 )
             )
-        return Claim(tasks, isolated_waiting=self.isolated_waiting)
+        return Claim(tasks, isolated_waiting=self.isolated_waiting, paused=self.paused)
 
 
 async def claim(store: Store, catalogue: Catalogue, claims: Claims, request: ClaimRequest) -> Claim:
@@ -292,8 +317,11 @@ async def _claim(store: Store, catalogue: Catalogue, claims: Claims, request: Cl
             leased = await store.write(claim_closely)
         if leased.at is not None:
             claims.note_answer(request.worker_id, leased.at)
+        claims.note_paused(request.worker_id, paused=leased.paused)
         if any(row.job_id not in leased.jobs for row in leased.rows):
             leased = await store.write(partial(_load_jobs, catalogue=catalogue, leased=leased))
+        if leased.parks:
+            await park(store)
         # Where every task had to be postponed, later ones may be ready.
         if leased.rows or not leased.postponed:
             if listening():
@@ -337,7 +365,7 @@ async def _claim_closely(
     rows: list[_ClaimedRow] = []
     if last_answer is not None:
         rows = await transaction.run(UNANSWERED, worker_id=request.worker_id, since=last_answer)
-    if not rows and not draining and not worker.runs_isolated:
+    if not rows and not draining and not worker.paused and not worker.runs_isolated:
         if worker.job_id is not None and not worker.running:
             isolated = TaskKey(worker.job_id, worker.stage, worker.part)
             rows = await _lease(transaction, request, [isolated], checked=True, isolated=True)
@@ -346,8 +374,14 @@ async def _claim_closely(
     leased = replace(
         _with_known_jobs(catalogue, rows),
         isolated_waiting=bool(
-            worker.job_id is not None and worker.running and not draining and not worker.runs_isolated
+            worker.job_id is not None
+            and worker.running
+            and not draining
+            and not worker.paused
+            and not worker.runs_isolated
         ),
+        parks=bool(worker.parks),
+        paused=bool(worker.paused),
     )
     if all(row.job_id in leased.jobs for row in leased.rows):
         return leased
@@ -400,6 +434,7 @@ async def _lease(
 def _with_known_jobs(catalogue: Catalogue, rows: list[_ClaimedRow]) -> _Leased:
     """Return leased tasks with those jobs that are active, and whose graph this process has loaded."""
     leased = _Leased([row for row in rows if row.job_id], at=rows[0].at if rows else None, begun=_begun(rows))
+    leased = replace(leased, parks=bool(rows and rows[0].parks))
     incomplete = set()
     for row in leased.rows:
         declared = None if row.pipeline_id is None else catalogue.get(row.pipeline_id)

@@ -111,7 +111,7 @@ async def claim_hinted(dispatch: Dispatch, claims: ClaimFilter | None, limit: in
                 return claimed  # these tasks are leased and must run; the next claim raises the error again
             raise
         keys = {task.key for task in some.tasks}
-        diverted = some.isolated_waiting or not keys.issubset(hints.keys)
+        diverted = some.isolated_waiting or some.paused or not keys.issubset(hints.keys)
         dispatch.settle_hints(claims, hints, None if diverted else keys)
         claimed = Claim(claimed.tasks + some.tasks, isolated_waiting=some.isolated_waiting)
         empty_rounds = 0 if keys else empty_rounds + 1

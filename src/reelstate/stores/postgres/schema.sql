@@ -334,6 +334,16 @@ BEGIN
         USING ERRCODE = 'RS001', HINT = 'the state machines are drawn in docs/lifecycle.md';
 END $$;
 
+-- Name: unpark(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.unpark() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.lane := NEW.lane - sign(NEW.lane)::integer * 1073741824;
+    RETURN NEW;
+END $$;
+
 -- Name: alert_cooldowns; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.alert_cooldowns (
@@ -880,6 +890,34 @@ UNION ALL
    FROM reelstate.tasks t
   WHERE t.sole;
 
+-- Name: pauses; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.pauses (
+    id bigint NOT NULL,
+    scope text NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    stage text DEFAULT ''::text NOT NULL,
+    reason text,
+    actor text DEFAULT 'sql'::text NOT NULL,
+    paused_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    resumed_at timestamp with time zone,
+    resumed_by text,
+    resumed_reason text,
+    settled_at timestamp with time zone,
+    CONSTRAINT pauses_scope CHECK ((scope = ANY (ARRAY['all'::text, 'pipeline'::text, 'stage'::text, 'user'::text, 'worker'::text])))
+);
+
+-- Name: pauses_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.pauses ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.pauses_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: pipelines; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.pipelines (
@@ -1383,6 +1421,11 @@ ALTER TABLE ONLY reelstate.logs
 ALTER TABLE ONLY reelstate.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (number);
 
+-- Name: pauses pauses_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.pauses
+    ADD CONSTRAINT pauses_pkey PRIMARY KEY (id);
+
 -- Name: pipelines pipelines_name_digest_key; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.pipelines
@@ -1598,6 +1641,14 @@ CREATE INDEX logs_archive_by_id ON ONLY reelstate.logs_archive USING btree (id);
 
 CREATE INDEX logs_by_position ON reelstate.logs USING btree (job_id, xid, id);
 
+-- Name: pauses_in_force; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX pauses_in_force ON reelstate.pauses USING btree (scope, name, stage) WHERE (resumed_at IS NULL);
+
+-- Name: pauses_unsettled; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX pauses_unsettled ON reelstate.pauses USING btree (resumed_at) WHERE ((resumed_at IS NOT NULL) AND (settled_at IS NULL));
+
 -- Name: removed_versions_unswept; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX removed_versions_unswept ON reelstate.removed_versions USING btree (job_id) WHERE (swept_at IS NULL);
@@ -1805,3 +1856,7 @@ CREATE TRIGGER outbox_change AFTER UPDATE OF status ON reelstate.workers FOR EAC
 -- Name: workers outbox_insert; Type: TRIGGER; Schema: reelstate; Owner: -
 
 CREATE TRIGGER outbox_insert AFTER INSERT ON reelstate.workers FOR EACH ROW EXECUTE FUNCTION reelstate.outbox_workers();
+
+-- Name: tasks unpark; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER unpark BEFORE UPDATE ON reelstate.tasks FOR EACH ROW WHEN ((((new.lane > 1073741824) OR (new.lane < '-1073741824'::integer)) AND (new.status <> 'ready'::text))) EXECUTE FUNCTION reelstate.unpark();

@@ -568,6 +568,24 @@ SELECT t.job_id, t.stage, 1, 1, 1, 1, CASE WHEN t.status = 'done' THEN 1 ELSE 0 
        (SELECT j.created_at FROM jobs AS j WHERE j.id = t.job_id)
 FROM tasks AS t WHERE t.sole;
 
+CREATE TABLE pauses (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope          TEXT NOT NULL CONSTRAINT pauses_scope CHECK (scope IN ('all', 'pipeline', 'stage', 'user', 'worker')),
+    name           TEXT NOT NULL DEFAULT '',
+    stage          TEXT NOT NULL DEFAULT '',
+    reason         TEXT,
+    actor          TEXT NOT NULL DEFAULT 'sql',
+    paused_at      REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    resumed_at     REAL,
+    resumed_by     TEXT,
+    resumed_reason TEXT,
+    settled_at     REAL
+);
+
+CREATE UNIQUE INDEX pauses_in_force ON pauses (scope, name, stage) WHERE resumed_at IS NULL;
+
+CREATE INDEX pauses_unsettled ON pauses (resumed_at) WHERE resumed_at IS NOT NULL AND settled_at IS NULL;
+
 CREATE TABLE pipelines (
     id          INTEGER PRIMARY KEY,
     name        TEXT NOT NULL,
@@ -977,6 +995,12 @@ CREATE TRIGGER guard_tasks_times_update AFTER UPDATE OF lease_expires_at, run_af
 WHEN (NEW.lease_expires_at >= '' OR NEW.run_after >= '' OR NEW.ready_at >= '' OR NEW.claimed_at >= '' OR NEW.started_at >= '' OR NEW.progress_at >= '' OR NEW.finished_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: tasks: instants are numbers (unix seconds), and nothing finishes before it starts');
+END;
+
+CREATE TRIGGER unpark AFTER UPDATE OF status ON tasks
+WHEN NEW.status <> 'ready' AND (NEW.lane > 1073741824 OR NEW.lane < -1073741824)
+BEGIN
+    UPDATE tasks SET lane = lane - CASE WHEN lane > 0 THEN 1073741824 ELSE -1073741824 END WHERE rowid = NEW.rowid;
 END;
 
 CREATE TABLE tickets (

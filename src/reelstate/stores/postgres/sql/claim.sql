@@ -4,6 +4,8 @@
 -- A worker whose row another claim has locked, that may not claim, or for which an isolated task waits, gets nothing here
 -- and is not `fit`: `claim_worker` then checks it, waits for the lock, and this statement runs again (`checked`). The
 -- tasks that the worker runs are counted here each time: what `claim_worker` waited for it could not see.
+-- Lanes of a paused pipeline, and tasks of a paused stage or user, are left out; `parks` reports that there may be such
+-- tasks, and `pause_park` moves them out of the way. A worker that is paused by its name, or with everything, is not fit.
 -- A lane that prefers what this worker lacks is skipped while its tasks are fresh and a better worker is idle.
 -- A job leaves `pending` with its first claim. A job whose row changes at this moment is left out; `claim_jobs` then
 -- reads it. The spec stands in the first row of a job only.
@@ -14,8 +16,14 @@ WITH clock AS MATERIALIZED (
 ), held AS MATERIALIZED (
     SELECT count(*) AS running, coalesce(bool_or(t.lane < 0), false) AS runs_isolated
     FROM reelstate.tasks t WHERE t.worker_id = %(worker_id)s
+), paused AS MATERIALIZED (
+    SELECT coalesce(bool_or(scope IN ('user', 'stage')), false) AS tasks, coalesce(bool_or(scope = 'all'), false) AS everything,
+           coalesce(array_agg(name) FILTER (WHERE scope = 'pipeline'), '{}') AS pipelines,
+           coalesce(array_agg(name) FILTER (WHERE scope = 'worker'), '{}') AS workers
+    FROM reelstate.pauses WHERE resumed_at IS NULL
 ), worker AS MATERIALIZED (
-    SELECT w.slots, w.status = 'active' AND n.enabled AS claims,
+    SELECT w.slots, w.status = 'active' AND n.enabled AND NOT (SELECT everything FROM paused)
+               AND w.name <> ALL ((SELECT workers FROM paused)::text[]) AS claims,
            coalesce(%(pipelines)s::text[], w.pipelines) AS pipelines,
            coalesce(%(capabilities)s::text[], w.capabilities) AS capabilities
     FROM reelstate.workers w JOIN reelstate.worker_names n ON n.name = w.name
@@ -28,12 +36,14 @@ WITH clock AS MATERIALIZED (
       AND (%(checked)s OR NOT EXISTS (
           SELECT FROM reelstate.lanes l
           WHERE l.pipeline = ANY (worker.pipelines) AND l.needs <@ worker.capabilities
+            AND l.pipeline <> ALL ((SELECT pipelines FROM paused)::text[])
             AND EXISTS (SELECT FROM reelstate.tasks WHERE lane = -l.id AND status = 'ready')))
 ), mine AS MATERIALIZED (
     SELECT l.id,
            CASE WHEN l.prefers <@ fit.capabilities OR NOT EXISTS (
                SELECT FROM reelstate.workers w JOIN reelstate.worker_names n ON n.name = w.name
-               WHERE w.status = 'active' AND n.enabled AND l.pipeline = ANY (w.pipelines)
+               WHERE w.status = 'active' AND n.enabled AND w.name <> ALL ((SELECT workers FROM paused)::text[])
+                 AND l.pipeline = ANY (w.pipelines)
                  AND l.needs <@ w.capabilities AND l.prefers <@ w.capabilities
                  AND coalesce(w.last_heartbeat_at, w.registered_at)
                      > (SELECT now FROM clock) - make_interval(secs => %(stale)s)
@@ -41,24 +51,27 @@ WITH clock AS MATERIALIZED (
                                 WHERE r.worker_id = w.id))
            THEN NULL ELSE (SELECT now FROM clock) - make_interval(secs => %(grace)s) END AS ready_before
     FROM fit JOIN reelstate.lanes l ON l.pipeline = ANY (fit.pipelines) AND l.needs <@ fit.capabilities
+    WHERE l.pipeline <> ALL ((SELECT pipelines FROM paused)::text[])
 ), first AS MATERIALIZED (
     SELECT t.task
     FROM mine
     CROSS JOIN LATERAL (
-        SELECT ctid AS task, job_id, stage, part, priority FROM reelstate.tasks
-        WHERE lane = mine.id AND status = 'ready'
-          AND (mine.ready_before IS NULL OR ready_at <= mine.ready_before)
-        ORDER BY priority DESC, job_id, stage, part LIMIT %(limit)s
-        FOR UPDATE SKIP LOCKED
+        SELECT r.ctid AS task, r.job_id, r.stage, r.part, r.priority FROM reelstate.tasks r
+        WHERE r.lane = mine.id AND r.status = 'ready'
+          AND (mine.ready_before IS NULL OR r.ready_at <= mine.ready_before)
+          AND (NOT (SELECT tasks FROM paused) OR NOT {paused_task})
+        ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT %(limit)s
+        FOR UPDATE OF r SKIP LOCKED
     ) t
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT %(limit)s
 ), named AS MATERIALIZED (
     SELECT t.task
     FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(part)s::integer[]) AS given (job_id, stage, part)
     CROSS JOIN LATERAL (
-        SELECT ctid AS task, lane, ready_at FROM reelstate.tasks
-        WHERE job_id = given.job_id AND stage = given.stage AND part = given.part AND status = 'ready'
-        FOR UPDATE SKIP LOCKED
+        SELECT r.ctid AS task, r.lane, r.ready_at FROM reelstate.tasks r
+        WHERE r.job_id = given.job_id AND r.stage = given.stage AND r.part = given.part AND r.status = 'ready'
+          AND (NOT (SELECT tasks FROM paused) OR NOT {paused_task})
+        FOR UPDATE OF r SKIP LOCKED
     ) t
     JOIN mine ON mine.id = CASE WHEN %(isolated)s THEN -t.lane ELSE t.lane END
     WHERE mine.ready_before IS NULL OR t.ready_at <= mine.ready_before
@@ -114,7 +127,7 @@ WITH clock AS MATERIALIZED (
 )
 SELECT t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
        t.checkpoint, t.pipeline_id, t.spec, t.job_status, clock.now AS at, EXISTS (SELECT FROM fit) AS fit, t.waited,
-       t.begun, t.trace
+       t.begun, t.trace, (SELECT tasks FROM paused) AS parks
 FROM clock
 LEFT JOIN (
     SELECT job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint, pipeline_id,

@@ -1,5 +1,7 @@
 -- Lease the first tasks of all lanes that this worker serves (one index probe per lane, in index order, merged), or the
 -- tasks that a hint has named.
+-- Lanes of a paused pipeline, and tasks of a paused stage or user, are left out; `pause_park` moves such tasks out of the
+-- way.
 -- A lane that prefers what this worker lacks is skipped while its tasks are fresh and a better worker is idle.
 -- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated list of rowids, and nothing is locked or
 -- skipped, because a write transaction has the database to itself. The worker was checked before, and `claim_jobs`
@@ -13,6 +15,8 @@ WITH given (job_id, stage, part) AS (
 ), worker AS MATERIALIZED (
     SELECT slots, coalesce(:pipelines, pipelines) AS pipelines, coalesce(:capabilities, capabilities) AS capabilities
     FROM workers WHERE id = :worker_id
+), paused AS MATERIALIZED (
+    SELECT EXISTS (SELECT 1 FROM pauses WHERE resumed_at IS NULL AND scope IN ('user', 'stage')) AS tasks
 ), mine AS MATERIALIZED (
     SELECT l.id,
            CASE WHEN NOT EXISTS (SELECT 1 FROM json_each(l.prefers) AS wanted
@@ -20,6 +24,7 @@ WITH given (job_id, stage, part) AS (
                   OR NOT EXISTS (
                SELECT 1 FROM workers AS w JOIN worker_names AS n ON n.name = w.name
                WHERE w.status = 'active' AND n.enabled
+                 AND w.name NOT IN (SELECT name FROM pauses WHERE resumed_at IS NULL AND scope = 'worker')
                  AND l.pipeline IN (SELECT value FROM json_each(w.pipelines))
                  AND NOT EXISTS (SELECT 1 FROM json_each(l.needs) AS needed
                                  WHERE needed.value NOT IN (SELECT value FROM json_each(w.capabilities)))
@@ -32,6 +37,7 @@ WITH given (job_id, stage, part) AS (
     WHERE l.pipeline IN (SELECT value FROM json_each(worker.pipelines))
       AND NOT EXISTS (SELECT 1 FROM json_each(l.needs) AS needed
                       WHERE needed.value NOT IN (SELECT value FROM json_each(worker.capabilities)))
+      AND l.pipeline NOT IN (SELECT name FROM pauses WHERE resumed_at IS NULL AND scope = 'pipeline')
 ), first AS (
     SELECT t.rowid AS task
     FROM mine CROSS JOIN tasks AS t
@@ -39,13 +45,15 @@ WITH given (job_id, stage, part) AS (
         SELECT r.rowid FROM tasks AS r INDEXED BY tasks_ready
         WHERE r.lane = mine.id AND r.status = 'ready'
           AND (mine.ready_before IS NULL OR r.ready_at <= mine.ready_before)
+          AND (NOT (SELECT tasks FROM paused) OR NOT {paused_task})
         ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT :limit)
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT :limit
 ), named AS (
-    SELECT t.rowid AS task
-    FROM given CROSS JOIN tasks AS t ON t.job_id = given.job_id AND t.stage = given.stage AND t.part = given.part
-    JOIN mine ON mine.id = CASE WHEN :isolated THEN -t.lane ELSE t.lane END
-    WHERE t.status = 'ready' AND (mine.ready_before IS NULL OR t.ready_at <= mine.ready_before)
+    SELECT r.rowid AS task
+    FROM given CROSS JOIN tasks AS r ON r.job_id = given.job_id AND r.stage = given.stage AND r.part = given.part
+    JOIN mine ON mine.id = CASE WHEN :isolated THEN -r.lane ELSE r.lane END
+    WHERE r.status = 'ready' AND (mine.ready_before IS NULL OR r.ready_at <= mine.ready_before)
+      AND (NOT (SELECT tasks FROM paused) OR NOT {paused_task})
 )
 SELECT t.rowid, coalesce(t.sole AND j.status = 'pending', 0)
 FROM (SELECT task FROM first UNION ALL SELECT task FROM named) AS found
@@ -77,4 +85,4 @@ RETURNING job_id, stage, part, token, attempt, max_attempts, lost, lease, priori
           :now - ready_at AS waited,
           (SELECT j.phase FROM chosen AS c CROSS JOIN jobs AS j ON j.id = tasks.job_id
            WHERE c.task = tasks.rowid AND c.with_job) AS begun,
-          NULL AS trace
+          NULL AS trace, 0 AS parks

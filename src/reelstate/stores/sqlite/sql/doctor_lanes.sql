@@ -1,5 +1,10 @@
--- Tasks that wait in a lane that does not exist: no claim searches it. A negative lane is that of isolated tasks.
-SELECT t.job_id, t.stage, t.part, t.status, 'lane ' || t.lane || ' does not exist' AS detail
-FROM tasks AS t
-WHERE t.status = 'ready' AND NOT EXISTS (SELECT 1 FROM lanes AS l WHERE l.id = abs(t.lane))
-ORDER BY t.job_id, t.stage, t.part LIMIT :limit
+-- Tasks that wait in a lane that does not exist, or are parked though nothing pauses them: no claim finds them. A negative
+-- lane is that of isolated tasks. While a pause that was lifted is not settled, its tasks are on their way.
+SELECT r.job_id, r.stage, r.part, r.status,
+       'lane ' || r.lane || CASE WHEN abs(r.lane) < 1073741824 THEN ' does not exist' ELSE ' is parked' END AS detail
+FROM tasks AS r
+WHERE r.status = 'ready'
+  AND CASE WHEN abs(r.lane) < 1073741824 THEN NOT EXISTS (SELECT 1 FROM lanes AS l WHERE l.id = abs(r.lane))
+           ELSE NOT EXISTS (SELECT 1 FROM pauses WHERE resumed_at IS NOT NULL AND settled_at IS NULL)
+                AND NOT {paused_task} END
+ORDER BY r.job_id, r.stage, r.part LIMIT :limit

@@ -1,0 +1,1 @@
+SELECT id FROM pauses WHERE resumed_at IS NOT NULL AND settled_at IS NULL ORDER BY id
