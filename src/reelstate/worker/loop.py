@@ -99,6 +99,7 @@ class WorkerLoop:
         self._releasing: asyncio.Task[None] | None = None
         self._refusal: WorkerRefused | None = None
         self._should_log = LogThrottle()
+        self._task_level = logging.getLevelNamesMapping()[settings.log_tasks.upper()]
         self._unreleased: set[Lease] = set()
         self.claim_unanswered = False
         """Whether it ended before a claim was answered: that claim may have leased tasks that are unknown here."""
@@ -357,11 +358,11 @@ class WorkerLoop:
         )
 
     def _log_task(self, event: str, held: HeldTask, more: str = "") -> None:
-        level = logging.getLevelNamesMapping()[self.settings.log_tasks.upper()]
-        if logger.isEnabledFor(level):
+        if logger.isEnabledFor(self._task_level):
             task = held.task
             attempts = f"attempt={task.attempt}/{task.max_attempts}"
-            logger.log(level, "%s pipeline=%s %s %s%s", event, task.pipeline, held.log_fields, attempts, more)
+            fields = (event, task.pipeline, held.log_fields, attempts, more)
+            logger.log(self._task_level, "%s pipeline=%s %s %s%s", *fields)
 
     def _finish(self, held: HeldTask, outcome: RunOutcome | None) -> None:
         """Put the outcome of a run into the outbox. A stopped run has none, unless it timed out."""
