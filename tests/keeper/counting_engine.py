@@ -54,6 +54,9 @@ class CountingEngine(Engine):
     async def relax(self, **options: Any) -> Any:
         return await self._call("relax", super().relax(**options))
 
+    async def settle_pauses(self) -> Any:
+        return await self._call("settle_pauses", super().settle_pauses())
+
     async def reclaim(self, **options: Any) -> Any:
         return await self._call("reclaim", super().reclaim(**options))
 

@@ -11,7 +11,7 @@ from reelstate.core.pause import Target, TargetOptions
 
 Everything = Annotated[bool, typer.Option("--all", help="All work of the deployment.")]
 OfPipeline = Annotated[str | None, typer.Option("--pipeline", help="All jobs of this pipeline.")]
-OfStage = Annotated[str | None, typer.Option("--stage", help="With --pipeline: only this stage.")]
+OfStage = Annotated[str | None, typer.Option("--stage", help="Only this stage of the pipeline.")]
 OfUser = Annotated[str | None, typer.Option("--user", help="All jobs of this user.")]
 OfWorker = Annotated[str | None, typer.Option("--worker", help="The workers of this name.")]
 
