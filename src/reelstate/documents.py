@@ -166,8 +166,8 @@ def worker_document(worker: Worker) -> Document:
 
 
 def pipeline_document(version: PipelineVersion) -> Document:
-    """Return a version of a pipeline."""
-    return fields_document(version)
+    """Return a version of a pipeline, without the options of its stages."""
+    return {name: value for name, value in fields_document(version).items() if name != "graph"}
 
 
 def key_document(key: Key) -> Document:

@@ -60,6 +60,7 @@ from reelstate.services.extension import NO_EXTENSION, Extension
 from reelstate.services.fail import fail
 from reelstate.services.feed import FeedItem, engine_feed
 from reelstate.services.flag import flag_stalled
+from reelstate.services.grid import Runs, TaskGrid, task_grid, task_runs
 from reelstate.services.isolation import Isolation
 from reelstate.services.keep import Keepers, Lead
 from reelstate.services.measure import Measured, measure
@@ -512,6 +513,22 @@ class Engine:
         return await observe.observe_tasks(
             self.store, self.catalogue, job_id, stage=stage, statuses=statuses, limit=limit, after=after, owner=owner
         )
+
+    async def grid(self, job_id: int, *, stage: str | None = None, owner: str | None = None) -> TaskGrid:
+        """Return every task of a job, or of one stage of it, as short values. Raises `NotFound`."""
+        return await task_grid(self.store, self.catalogue, job_id, stage=stage, owner=owner)
+
+    async def runs(
+        self,
+        job_id: int,
+        *,
+        stage: str | None = None,
+        limit: int = 10_000,
+        after: str | None = None,
+        owner: str | None = None,
+    ) -> Runs:
+        """List the runs of a job's tasks, with the worker, the times and the outcome of each."""
+        return await task_runs(self.store, self.catalogue, job_id, stage=stage, limit=limit, after=after, owner=owner)
 
     async def results(self, job_id: int, stage: str, *, limit: int = 100, after: str | None = None) -> Page[Json]:
         """List the results of the finished parts of a stage, by part."""

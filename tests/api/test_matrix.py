@@ -68,6 +68,8 @@ MATRIX = {
     f"GET {JOB}/events": Line(READ, owned=True),
     f"GET {JOB}/logs": Line(READ, owned=True),
     f"GET {JOB}/steps": Line(READ, owned=True),
+    f"GET {JOB}/grid": Line(READ, owned=True),
+    f"GET {JOB}/attempts": Line(READ, owned=True),
     f"POST {JOB}/reprioritise": Line(WRITE, owned=True, body={"priority": 9}),
     f"POST {JOB}/retry": Line(WRITE, owned=True, body={}),
     f"POST {JOB}/cancel": Line(WRITE, owned=True, body={}),
@@ -134,6 +136,10 @@ MATRIX = {
     "POST /api/v1/uploads": Line(WRITE, permit=True),
     **{f"{verb} {UPLOAD}": Line(WRITE, permit=True) for verb in ("GET", "PATCH", "DELETE")},
     "GET /api/v1/queue": Line(READ),
+    "GET /api/v1/overview": Line(READ),
+    "GET /api/v1/session": Line(READ),
+    "GET /api/v1/pipelines": Line(READ),
+    "POST /api/v1/pipelines/{name}/use": Line(ADMIN, permit=True, body={}),
     "GET /api/v1/settings": Line(ADMIN),
 }
 
@@ -142,6 +148,7 @@ LISTINGS = {
     "GET /api/v1/events": "job",
     "GET /api/v1/videos": "video",
     "GET /api/v1/queue": "count",
+    "GET /api/v1/overview": "overview",
 }
 """What a listing shows of its user only: jobs, videos, or the number of jobs."""
 COMMON = {
@@ -151,6 +158,8 @@ COMMON = {
     "GET /health",
     "GET /metrics",
     "GET /signin",
+    "GET /api/v1/session",
+    "GET /api/v1/pipelines",
     "GET /api/v1/machines",
     f"GET {MACHINE}",
     f"GET {MACHINE}/mermaid",
@@ -284,7 +293,11 @@ async def test_listings_and_counts_hold_only_the_data_of_the_user(api: Server) -
         method, path = name.split(" ")
         for role in users:
             answer = (await api.ask(role, method, path)).json()
-            if kind == "count":
+            if kind == "overview":
+                assert answer["jobs"]["pending"] == {"count": len(mine[role]["job"]), "capped": False}, role
+                ready = {each["pipeline"]: each["ready"]["count"] for each in answer["pipelines"]}
+                assert ready["simple"] == len(mine[role]["job"]), role
+            elif kind == "count":
                 assert answer["jobs"] == {"pending": len(mine[role]["job"])}, f"{role}: {name}"
                 assert answer["pipelines"][0]["ready"] == len(mine[role]["job"]), f"{role}: {name}"
             else:
@@ -292,5 +305,5 @@ async def test_listings_and_counts_hold_only_the_data_of_the_user(api: Server) -
                 assert shown == mine[role][kind], f"{role}: {name}"
             for other in users.values():
                 foreign = await api.ask(role, method, path, params={"user_id": other or "nobody"})
-                if role not in {"admin", other} and kind != "count":
+                if role not in {"admin", other} and kind in {"job", "video"}:
                     assert foreign.status_code == 403, f"{role}: {name} of {other!r}"

@@ -8,6 +8,7 @@ from fastapi import APIRouter, FastAPI
 
 from reelstate.api import (
     archive,
+    columns,
     deployment,
     docs,
     events,
@@ -19,7 +20,9 @@ from reelstate.api import (
     machines,
     metrics,
     operations,
+    overview,
     pauses,
+    pipelines,
     playback,
     schedules,
     signin,
@@ -54,6 +57,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     signin.router,
     operations.router,
     jobs.router,
+    columns.router,
     events.router,
     states.router,
     workers.router,
@@ -64,6 +68,8 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     schedules.router,
     machines.router,
     deployment.router,
+    overview.router,
+    pipelines.router,
     worker.router,
     files.router,
     uploads.router,
@@ -104,6 +110,7 @@ def create_app(engine: Engine, settings: Settings, counted: Metrics | None = Non
     app.state.library = Library(engine, settings)
     app.state.metrics = counted or Metrics()
     app.state.gauges = metrics.ClusterGauges(engine)
+    app.state.overviews = overview.Overviews(engine, app.state.gauges, queue_age=settings.alert_queue_age)
     for router in ROUTERS:
         app.include_router(router)
     handle_errors(app)

@@ -35,30 +35,36 @@ class ClusterGauges:
     def __init__(self, engine: Engine, *, seconds: float = CACHE_SECONDS) -> None:
         self._engine = engine
         self._seconds = seconds
-        self._read_at = -float("inf")
-        self._samples: list[Sample] = []
+        self._read_at = self._failed_at = -float("inf")
+        self._measured: Measured | None = None
+        self._took = 0.0
         self._lock = asyncio.Lock()
         self._should_log = LogThrottle()
 
+    async def measured(self) -> Measured:
+        """Return the gauges, at most `seconds` old. Raises what the store raises."""
+        async with self._lock:
+            if self._measured is None or time.monotonic() >= self._read_at + self._seconds:
+                self._measured = None
+                began = time.perf_counter()
+                self._measured = await self._engine.measure()
+                self._took = time.perf_counter() - began
+                self._read_at = time.monotonic()
+            return self._measured
+
     async def read(self, timeout: float) -> list[Sample]:  # noqa: ASYNC109 - the store raises
         """Return the samples; while the database is unreachable only `database_up`, which is 0 then."""
-        async with self._lock:
-            if time.monotonic() >= self._read_at + self._seconds:
-                self._samples = await self._read(timeout)
-                self._read_at = time.monotonic()
-        return self._samples
-
-    async def _read(self, timeout: float) -> list[Sample]:  # noqa: ASYNC109 - same
-        began = time.perf_counter()
+        if time.monotonic() < self._failed_at + self._seconds:
+            return [Sample("database_up", 0)]
         try:
             with timeout_of(timeout):
-                samples = list(_samples(await self._engine.measure()))
+                samples = list(_samples(await self.measured()))
         except ReelstateError as error:
+            self._failed_at = time.monotonic()
             if self._should_log(str(error)):
                 logger.warning("gauges of the cluster not read error=%s", error)
             return [Sample("database_up", 0)]
-        took = time.perf_counter() - began
-        return [*samples, Sample("database_up", 1), Sample("database_read_seconds", took)]
+        return [*samples, Sample("database_up", 1), Sample("database_read_seconds", self._took)]
 
 
 def _samples(measured: Measured) -> Iterator[Sample]:

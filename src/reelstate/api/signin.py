@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import time
+from importlib.metadata import version
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.security import HTTPAuthorizationCredentials
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from reelstate.api.auth import WRONG_KEY_COST, address_of, bearer, cookie, cookie_name, require_own_page
+from reelstate.api.auth import WRONG_KEY_COST, Reader, address_of, bearer, cookie, cookie_name, require_own_page
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import Context, InContext
 from reelstate.api.errors import problems
@@ -20,6 +22,7 @@ from reelstate.services.keys import SESSION_LIFETIME, KeyKind, MadeKey
 
 HOME: Final = "/docs"
 """Where a browser is sent after it signs in."""
+SOFTWARE: Final = version("reelstate")
 MAX_BODY: Final = 1024
 """Bytes of a body that is read before any key is checked."""
 
@@ -46,6 +49,43 @@ class SessionDocument(BaseModel):
     name: str
     user_id: str
     scopes: list[str]
+
+
+class Session(SessionDocument):
+    """Who is signed in, and what the server accepts."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "name": "ops",
+                "user_id": "",
+                "scopes": ["admin"],
+                "version": "0.1.0",
+                "now": 1767268805000,
+                "upload_limit": 214748364800,
+                "upload_quota": 0,
+            }
+        }
+    )
+
+    version: str = Field(description="Of the software.")
+    now: int = Field(description="The time of the server in milliseconds since 1970.")
+    upload_limit: int = Field(description="Bytes of the largest upload.")
+    upload_quota: int = Field(description="Bytes that the uploads of a user may take together.")
+
+
+@router.get("/api/v1/session")
+async def session(context: InContext, principal: Reader) -> Session:
+    """Get who is signed in, with which scopes, and what the server accepts. 401 when nobody is."""
+    return Session(
+        name=principal.name,
+        user_id=principal.user_id,
+        scopes=sorted(principal.scopes),
+        version=SOFTWARE,
+        now=round(time.time() * 1000),
+        upload_limit=context.settings.input_limit,
+        upload_quota=context.settings.upload_quota,
+    )
 
 
 @router.get("/signin", status_code=303, response_class=RedirectResponse)

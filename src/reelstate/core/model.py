@@ -286,6 +286,10 @@ class Stage:
     weight: float
     needs: tuple[str, ...]
     """Capabilities that a worker must have to run it."""
+    after: tuple[str, ...]
+    """The names of the stages that it comes after."""
+    each: str | None
+    """The path of what it fans out over; None for a stage of one task."""
     waits_for: tuple[str, ...]
     """Capabilities that its ready tasks need and no worker has; only filled for a single job."""
     total: int
@@ -436,6 +440,8 @@ class PipelineVersion:
     """Names of the workers that have its code and are not offline."""
     spec: Json = None
     """The JSON Schema of specs; None accepts any spec."""
+    graph: Json = None
+    """The graph as it is stored: a document with the options of every stage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

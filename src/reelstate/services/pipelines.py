@@ -40,6 +40,7 @@ async def pipeline_versions(store: Store, name: str | None = None) -> list[Pipel
             pinned=bool(row.pinned),
             workers=tuple(sorted({worker.name for worker in alive if _digest(worker, row.name) == row.digest})),
             spec=row.graph.get("spec"),
+            graph=row.graph,
         )
         for row in rows
     ]

@@ -174,6 +174,8 @@ def _stage_of(job: Job, declared: Declared, row: StageRow, waits_for: tuple[str,
         required=spec.required,
         weight=spec.weight,
         needs=tuple(sorted(spec.needs)),
+        after=spec.after,
+        each=spec.each,
         waits_for=waits_for,
     )
 
