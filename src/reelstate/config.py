@@ -21,6 +21,9 @@ from reelstate.telemetry.tracing import PARTS_PER_STAGE
 
 PREFIX = "REEL_"
 LOG_LEVELS = ("debug", "info", "warning", "error")
+_PATH_PREFIX = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)+", re.ASCII)
+MAX_PREFIX = 200
+"""Characters of a path prefix."""
 _USER_PASSWORD = re.compile(r"(://[^/?#:@]*:)[^/?#]*@")
 _PASSWORD = re.compile(r"(password=)[^&\s]*", re.IGNORECASE)
 
@@ -269,6 +272,11 @@ class Settings:
     trusted_proxies: str = setting(
         "", "Addresses of proxies whose forwarding headers are trusted, separated by commas."
     )
+    path_prefix: str = setting(
+        "",
+        "Path under which a proxy serves this server, such as /reelstate; requests may come with or without it. When"
+        " empty, the X-Forwarded-Prefix of a trusted proxy.",
+    )
     state_dir: str = setting(
         "",
         "Private folder for the first admin key, the server's address and sign-in codes; when empty,"
@@ -370,6 +378,14 @@ class Settings:
 DEFAULTS = Settings()
 
 
+def checked_prefix(text: str) -> str | None:
+    """Return a path prefix such as `/media/reel` without a slash at its end, or ""; None for a text that is none."""
+    prefix = text.rstrip("/")
+    if not prefix:
+        return ""
+    return prefix if len(prefix) <= MAX_PREFIX and _PATH_PREFIX.fullmatch(prefix) else None
+
+
 def from_environment(environment: Mapping[str, str], **given: Any) -> Settings:
     """Read settings from `REEL_…` variables; those in `given` that are not None take precedence.
 
@@ -426,6 +442,12 @@ class _Pair:
 
 
 _PAIRS = (
+    _Pair(
+        "path_prefix",
+        lambda chosen: checked_prefix(chosen.path_prefix) is not None,
+        "a path such as /reelstate, of letters, digits and . _ ~ -",
+        "unset it if the server has a host name of its own",
+    ),
     _Pair(
         "stale_after",
         lambda chosen: chosen.stale_after >= 2 * chosen.heartbeat,

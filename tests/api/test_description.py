@@ -179,15 +179,11 @@ def test_the_docs_page_is_self_contained_and_complete(description: dict[str, Any
         assert path in page.text
 
 
-def test_the_front_page_links_to_the_other_pages(server: Server) -> None:
+def test_the_front_page_links_to_the_other_pages_and_sends_browsers_to_the_dashboard(server: Server) -> None:
     with httpx.Client(base_url=server.url, verify=PLAIN, trust_env=False, timeout=300) as client:
         front = client.get("/")
         assert (front.status_code, front.json()["name"], front.json()["version"]) == (200, "Reelstate", __version__)
+        for link in front.json()["links"].values():
+            assert client.get(link).status_code in ({422} if link == "/signin" else {200, 503}), link
         browser = client.get("/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
-        assert browser.headers["content-type"].startswith("text/html")
-        page = Page()
-        page.feed(browser.text)
-        assert page.tags.isdisjoint({"script", "img"})
-        assert page.links == ["/docs", "/openapi.json", "/health"]
-        assert {*page.links, "/signin"} == set(front.json()["links"].values())
-        assert all(client.get(link).status_code == 200 for link in page.links)
+        assert (browser.status_code, browser.headers["location"]) == (307, "/ui/")

@@ -17,12 +17,14 @@ async def test_a_code_is_exchanged_once_for_a_session(api: Server) -> None:
     code = await api.context.keys.create_code(api.keys["ada"].key)
     async with browser(api) as first, browser(api) as second:
         answer = await first.get("/signin", params={"code": code})
-        assert (answer.status_code, answer.headers["location"]) == (303, "/docs")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
         cookie = answer.headers["set-cookie"].lower()
         assert "httponly" in cookie
         assert "samesite=strict" in cookie
         assert (await first.get(JOBS)).status_code == 200
         assert (await second.get("/signin", params={"code": code})).status_code == 401
+        again = await second.get("/signin", params={"code": code}, headers={"Accept": "text/html"})
+        assert (again.status_code, again.headers["location"]) == (303, "/ui/?signin=expired")
         assert (await second.get(JOBS)).status_code == 401
 
 

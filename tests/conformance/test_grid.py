@@ -79,10 +79,10 @@ async def test_a_grid_says_that_it_is_truncated(engine: Engine, monkeypatch: pyt
 async def test_the_job_of_another_user_has_no_grid_and_no_runs(engine: Engine) -> None:
     job = await submitted(engine, user_id="ada")
     for read in (engine.grid, engine.runs):
-        await read(job, owner="ada")  # type: ignore[operator]  # both take it
+        await read(job, owner="ada")
         for unknown, owner in ((job, "bob"), (7, "ada")):
             with pytest.raises(NotFound):
-                await read(unknown, owner=owner)  # type: ignore[operator]  # same
+                await read(unknown, owner=owner)
 
 
 async def test_a_run_says_where_when_and_how_it_ended(engine: Engine, clock: FakeClock) -> None:

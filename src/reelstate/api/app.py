@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI
 from reelstate.api import (
     archive,
     columns,
+    dashboard,
     deployment,
     docs,
     events,
@@ -42,7 +43,7 @@ from reelstate.api.rate import Buckets
 from reelstate.api.remotes import Remotes
 from reelstate.api.streams import Streams
 from reelstate.artifacts.storage import open_storage
-from reelstate.config import Settings
+from reelstate.config import Settings, checked_prefix
 from reelstate.connections.breaker import Circuit
 from reelstate.core.errors import RedisUnavailable
 from reelstate.engine import Engine
@@ -51,6 +52,7 @@ from reelstate.telemetry.metrics import Metrics
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     home.router,
+    dashboard.router,
     docs.router,
     health.router,
     metrics.router,
@@ -107,6 +109,7 @@ def create_app(engine: Engine, settings: Settings, counted: Metrics | None = Non
     app.state.context = context
     app.state.remotes = Remotes(engine, settings)
     app.state.streams = Streams(context)
+    app.state.bundle = dashboard.Bundle()
     app.state.library = Library(engine, settings)
     app.state.metrics = counted or Metrics()
     app.state.gauges = metrics.ClusterGauges(engine)
@@ -114,7 +117,7 @@ def create_app(engine: Engine, settings: Settings, counted: Metrics | None = Non
     for router in ROUTERS:
         app.include_router(router)
     handle_errors(app)
-    app.add_middleware(Gate, context=context)
+    app.add_middleware(Gate, context=context, prefix=checked_prefix(settings.path_prefix) or "")
     describe(app)
     return app
 

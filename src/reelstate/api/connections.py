@@ -61,7 +61,7 @@ class Admission:
     def admit(self, address: str) -> bool:
         """Count a connection and return True, or return False when a limit is reached."""
         origin = _origin(address)
-        crowded = self.open[origin] >= self.per_address and not self._is_proxy(address)
+        crowded = self.open[origin] >= self.per_address and not self.is_proxy(address)
         if crowded or self.count >= self.total:
             self._refuse(origin)
             return False
@@ -83,7 +83,8 @@ class Admission:
             logger.warning("connection refused address=%s open=%d total=%d refused=%d", origin, *figures)
         self.refused += 1
 
-    def _is_proxy(self, address: str) -> bool:
+    def is_proxy(self, address: str) -> bool:
+        """Return whether an address is that of a proxy."""
         return any(name in (ANYONE, address) or _contains(name, address) for name in self.proxies)
 
 

@@ -41,12 +41,15 @@ MAX_ADDRESS: Final = 64
 class Gate:
     app: ASGIApp
     context: Context
+    prefix: str = ""
+    """The path under which a proxy serves this server: requests may come with it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         scope["client"] = _client(scope)
+        _strip_prefix(scope, self.prefix)
         began = time.perf_counter()
         status = 0
         parent = read_headers(scope["headers"])
@@ -91,6 +94,13 @@ def _add_headers(headers: MutableHeaders, scope: Scope) -> None:
         headers.setdefault(name, value)
     if scope["scheme"] == "https":
         headers.setdefault("strict-transport-security", HSTS)
+
+
+def _strip_prefix(scope: Scope, prefix: str) -> None:
+    """Remove the path prefix of a proxy that leaves it in the path."""
+    if prefix and scope["path"].startswith(f"{prefix}/"):
+        scope["path"] = scope["path"][len(prefix) :]
+        scope["raw_path"] = scope.get("raw_path", b"")[len(prefix) :]
 
 
 def _printable(path: str) -> str:

@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, ConfigDict, Field
 from reelstate.api.auth import Principal, Reader, Writer
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import Context, InContext, OnEngine
+from reelstate.api.dashboard import prefix_of
 from reelstate.api.schemas import (
     LARGEST_ID,
     LARGEST_PART,
@@ -238,7 +239,7 @@ def paged(page: Page[Any], items: Sequence[Document], request: Request, response
     """A page as a document; the next one is linked."""
     if page.after is not None:
         following = request.url.include_query_params(after=page.after)
-        response.headers["Link"] = f'<{following.path}?{following.query}>; rel="next"'
+        response.headers["Link"] = f'<{prefix_of(request)}{following.path}?{following.query}>; rel="next"'
     return {"items": items, "after": page.after}
 
 

@@ -33,6 +33,8 @@ MAX_STUCK_CHECKS: Final = 4
 MAX_HEAD: Final = 32 * 1024
 """Bytes of a request head, which is held before any key is checked."""
 
+PEER: Final = "peer"
+"""Key in the request state: the address of the other end of the connection, whatever a proxy's headers say."""
 ABORT: Final = "abort"
 """Key in the request state: a function that aborts the connection."""
 
@@ -58,7 +60,8 @@ class TimedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.app_state = {**self.app_state, ABORT: transport.abort}
+        peer = transport.get_extra_info("peername")
+        self.app_state = {**self.app_state, ABORT: transport.abort, PEER: peer[0] if peer else ""}
         self._pauses = self._stuck = 0
         self._silent = self.loop.call_later(self._timings.head, self._close_silent)
         self._schedule_check()

@@ -15,13 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from reelstate.api.auth import WRONG_KEY_COST, Reader, address_of, bearer, cookie, cookie_name, require_own_page
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import Context, InContext
+from reelstate.api.dashboard import BASE, prefix_of
 from reelstate.api.errors import problems
 from reelstate.config import Settings
 from reelstate.core.errors import KeyRefused
 from reelstate.services.keys import SESSION_LIFETIME, KeyKind, MadeKey
 
-HOME: Final = "/docs"
-"""Where a browser is sent after it signs in."""
 SOFTWARE: Final = version("reelstate")
 MAX_BODY: Final = 1024
 """Bytes of a body that is read before any key is checked."""
@@ -92,13 +91,18 @@ async def session(context: InContext, principal: Reader) -> Session:
 async def sign_in_with_code(
     request: Request, context: InContext, code: Annotated[str, Query(max_length=200)]
 ) -> RedirectResponse:
-    """Sign in with a one-time code, as printed by `reel serve`."""
+    """Sign in with a one-time code, as printed by `reel serve`; sends the browser to the dashboard."""
+    home = f"{prefix_of(request)}{BASE}"
     try:
         session = await context.keys.redeem_code(code)
     except KeyRefused:
         context.per_address.spill(address_of(request), WRONG_KEY_COST)
+        if "text/html" in request.headers.get(
+            "accept", ""
+        ):  # it may be signed in already; else the page asks for a key
+            return RedirectResponse(f"{home}?signin=expired", 303)
         raise
-    response = RedirectResponse(HOME, 303)
+    response = RedirectResponse(home, 303)
     _set_cookie(response, request, session)
     return response
 
