@@ -104,6 +104,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get who is signed in, with which scopes, and what the server accepts
+         * @description Get who is signed in, with which scopes, and what the server accepts. 401 when nobody is.
+         */
+        get: operations["sign_in_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/signin": {
         parameters: {
             query?: never;
@@ -406,6 +426,46 @@ export interface paths {
          * @description List the commands that a job has run. `stage` and `part` together select one task.
          */
         get: operations["jobs_steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/grid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get every task of a job as columns
+         * @description Get every task of a job as columns. Small enough for 100,000 tasks; compressed for clients that accept gzip.
+         */
+        get: operations["jobs_grid"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the runs of a job's tasks as columns
+         * @description List the runs of a job's tasks as columns. They follow from the events: worker, times and outcome of each.
+         */
+        get: operations["jobs_attempts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1097,6 +1157,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of the deployment: counts, the last hour, and what needs attention
+         * @description Get the state of the deployment: counts, the last hour, and what needs attention. At most 4 seconds old.
+         *
+         *     Counts stop at 10,000. A user's key shows that user's jobs.
+         */
+        get: operations["deployment_read_overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pipelines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List every version of every pipeline, the newest first, with its stages
+         * @description List every version of every pipeline, the newest first, with its stages.
+         */
+        get: operations["pipelines_pipelines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pipelines/{name}/use": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pin the version that new jobs of a pipeline run; without a digest, unpin it
+         * @description Pin the version that new jobs of a pipeline run; without a digest, unpin it.
+         */
+        post: operations["pipelines_use"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/worker/register": {
         parameters: {
             query?: never;
@@ -1741,6 +1863,45 @@ export interface components {
              */
             response: string | null;
         };
+        /**
+         * AttentionDocument
+         * @description Something that an operator should look at.
+         */
+        AttentionDocument: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "quarantined" | "flagged" | "failed" | "no_worker" | "stuck" | "paused" | "webhook" | "keeper";
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "error" | "warning" | "info";
+            /** Title */
+            title: string;
+            /** Detail */
+            detail: string;
+            count: components["schemas"]["CountDocument"];
+            /**
+             * Job
+             * @description The newest job that it is about.
+             */
+            job: number | null;
+            /**
+             * Jobs
+             * @description The newest jobs that it is about.
+             */
+            jobs: number[];
+            /** Pipeline */
+            pipeline: string | null;
+            /** Webhook */
+            webhook: string | null;
+            /** Worker */
+            worker: string | null;
+            /** Since */
+            since: string | null;
+        };
         /** BackfillDocument */
         BackfillDocument: {
             /** Dry Run */
@@ -1889,6 +2050,19 @@ export interface components {
              * @default false
              */
             skipped: boolean;
+        };
+        /**
+         * CountDocument
+         * @description A number that is counted up to a limit.
+         */
+        CountDocument: {
+            /** Count */
+            count: number;
+            /**
+             * Capped
+             * @description Whether there may be more.
+             */
+            capped: boolean;
         };
         /** DeliveryDocument */
         DeliveryDocument: {
@@ -2454,6 +2628,21 @@ export interface components {
             /** Files */
             files: components["schemas"]["ListedFile"][];
         };
+        /**
+         * LoadDocument
+         * @description The tasks of a pipeline that wait and run.
+         */
+        LoadDocument: {
+            /** Pipeline */
+            pipeline: string;
+            ready: components["schemas"]["CountDocument"];
+            running: components["schemas"]["CountDocument"];
+            /**
+             * Oldest
+             * @description Seconds that its oldest ready task has been ready; for admins.
+             */
+            oldest: number | null;
+        };
         /** LogDocument */
         LogDocument: {
             /** Job Id */
@@ -2532,6 +2721,40 @@ export interface components {
             job: number;
             /** @description `ok`, or `repeated` for a repeated request. */
             verdict: components["schemas"]["Verdict"];
+        };
+        /**
+         * MinutesDocument
+         * @description The last hour by minute, the present one last. Times are in milliseconds since 1970, waits in seconds.
+         */
+        MinutesDocument: {
+            /** At */
+            at: number[];
+            /**
+             * Completed
+             * @description Jobs.
+             */
+            completed: number[];
+            /**
+             * Failed
+             * @description Jobs that failed or were quarantined.
+             */
+            failed: number[];
+            /** Attempts Done */
+            attempts_done: number[];
+            /** Attempts Failed */
+            attempts_failed: number[];
+            /**
+             * Wait Median
+             * @description How long claimed tasks had been ready; null without claims.
+             */
+            wait_median: (number | null)[];
+            /** Wait P95 */
+            wait_p95: (number | null)[];
+            /**
+             * Complete
+             * @description False where events were skipped because there were too many.
+             */
+            complete: boolean;
         };
         /**
          * MonthDocument
@@ -2898,6 +3121,28 @@ export interface components {
              */
             user_id?: string | null;
         };
+        /**
+         * OldestDocument
+         * @description A task that has been ready for long.
+         */
+        OldestDocument: {
+            /**
+             * Task
+             * @description JOB/STAGE/PART
+             */
+            task: string;
+            /** Job */
+            job: number;
+            /** Stage */
+            stage: string;
+            /** Pipeline */
+            pipeline: string;
+            /**
+             * Ready At
+             * Format: date-time
+             */
+            ready_at: string;
+        };
         /** OperationRequest */
         OperationRequest: {
             /**
@@ -2912,6 +3157,91 @@ export interface components {
          * @enum {string}
          */
         Overlap: "skip" | "queue_one" | "queue_all" | "cancel_other" | "allow";
+        /**
+         * OverviewDocument
+         * @description The state of the deployment; with the key of a user, of the newest 10,000 jobs of that user.
+         * @example {
+         *       "attention": [],
+         *       "delayed": {
+         *         "capped": false,
+         *         "count": 0
+         *       },
+         *       "jobs": {
+         *         "pending": {
+         *           "capped": false,
+         *           "count": 3
+         *         }
+         *       },
+         *       "minutes": {
+         *         "at": [
+         *           1767268800000
+         *         ],
+         *         "attempts_done": [
+         *           40
+         *         ],
+         *         "attempts_failed": [
+         *           1
+         *         ],
+         *         "complete": true,
+         *         "completed": [
+         *           4
+         *         ],
+         *         "failed": [
+         *           0
+         *         ],
+         *         "wait_median": [
+         *           0.4
+         *         ],
+         *         "wait_p95": [
+         *           1.5
+         *         ]
+         *       },
+         *       "now": 1767268805000,
+         *       "oldest": [],
+         *       "outbox": {
+         *         "capped": false,
+         *         "count": 0
+         *       },
+         *       "pipelines": [],
+         *       "slots": {
+         *         "busy": 3,
+         *         "total": 8,
+         *         "workers": {
+         *           "active": 2
+         *         }
+         *       }
+         *     }
+         */
+        OverviewDocument: {
+            /**
+             * Now
+             * @description The time of the store when it was read, in milliseconds since 1970.
+             */
+            now: number;
+            /**
+             * Jobs
+             * @description By status. Completed ones are counted among the newest jobs.
+             */
+            jobs: {
+                [key: string]: components["schemas"]["CountDocument"];
+            };
+            /** Pipelines */
+            pipelines: components["schemas"]["LoadDocument"][];
+            /**
+             * Oldest
+             * @description The tasks that have been ready for longest.
+             */
+            oldest: components["schemas"]["OldestDocument"][];
+            /** @description For admins. */
+            slots: components["schemas"]["SlotsDocument"] | null;
+            /** @description Tasks that are not due yet; for admins. */
+            delayed: components["schemas"]["CountDocument"] | null;
+            /** @description Deliveries that wait to be sent; for admins. */
+            outbox: components["schemas"]["CountDocument"] | null;
+            minutes: components["schemas"]["MinutesDocument"];
+            /** Attention */
+            attention: components["schemas"]["AttentionDocument"][];
+        };
         /** PageDocument[DeliveryDocument] */
         PageDocument_DeliveryDocument_: {
             /** Items */
@@ -3165,23 +3495,83 @@ export interface components {
             released: number;
         };
         /**
-         * PinRequest
+         * PipelineDocument
+         * @description A version of a pipeline: a graph that was declared under its name.
          * @example {
-         *       "job": 244813922305,
-         *       "reason": "green faces"
+         *       "current": true,
+         *       "declared_at": "2026-01-01T12:00:00Z",
+         *       "digest": "5c9f…",
+         *       "name": "thumbs",
+         *       "pinned": false,
+         *       "stages": [],
+         *       "workers": [
+         *         "encoder-1"
+         *       ]
          *     }
          */
-        PinRequest: {
+        PipelineDocument: {
+            /** Name */
+            name: string;
+            /** Digest */
+            digest: string;
             /**
-             * Reason
-             * @description The reason; stored with the video.
+             * Declared At
+             * Format: date-time
+             * @description When it was first declared.
              */
-            reason?: string | null;
+            declared_at: string;
             /**
-             * Job
-             * @description The version to play: a completed job.
+             * Current
+             * @description Whether new jobs run it.
              */
-            job: number;
+            current: boolean;
+            /**
+             * Pinned
+             * @description Whether an operator has pinned it.
+             */
+            pinned: boolean;
+            /** Stages */
+            stages: components["schemas"]["PipelineStageDocument"][];
+            /**
+             * Workers
+             * @description Workers that have its code; for admins.
+             */
+            workers: string[];
+            /**
+             * Spec
+             * @description The JSON Schema of specs; null accepts any.
+             */
+            spec: unknown;
+        };
+        /**
+         * PipelineStageDocument
+         * @description A stage as declared.
+         */
+        PipelineStageDocument: {
+            /** Name */
+            name: string;
+            /**
+             * After
+             * @description The stages that it waits for.
+             */
+            after: string[];
+            /**
+             * Each
+             * @description The path of what it fans out over; null for a stage of one task.
+             */
+            each: string | null;
+            /** Phase */
+            phase: string;
+            /** Weight */
+            weight: number;
+            /** Needs */
+            needs: string[];
+            /** Prefers */
+            prefers: string[];
+            /** Attempts */
+            attempts: number;
+            /** Required */
+            required: boolean;
         };
         /**
          * PlaybackDocument
@@ -3595,6 +3985,113 @@ export interface components {
          */
         RunSource: "tick" | "trigger" | "backfill";
         /**
+         * RunsDocument
+         * @description A page of runs, by stage and part: each attempt of each task. Times are in milliseconds since 1970.
+         * @example {
+         *       "attempt": [
+         *         1,
+         *         1
+         *       ],
+         *       "end": [
+         *         1767268802000,
+         *         null
+         *       ],
+         *       "job": 244813922304,
+         *       "now": 1767268805000,
+         *       "outcome": [
+         *         1,
+         *         0
+         *       ],
+         *       "outcomes": [
+         *         "running",
+         *         "done",
+         *         "error",
+         *         "skipped",
+         *         "lost",
+         *         "released",
+         *         "cancelled"
+         *       ],
+         *       "part": [
+         *         0,
+         *         0
+         *       ],
+         *       "stage": [
+         *         0,
+         *         1
+         *       ],
+         *       "stages": [
+         *         "probe",
+         *         "encode"
+         *       ],
+         *       "start": [
+         *         1767268801000,
+         *         1767268802000
+         *       ],
+         *       "token": [
+         *         1,
+         *         1
+         *       ],
+         *       "worker": [
+         *         0,
+         *         0
+         *       ],
+         *       "workers": [
+         *         "encoder-1"
+         *       ]
+         *     }
+         */
+        RunsDocument: {
+            /** Job */
+            job: number;
+            /**
+             * Now
+             * @description The time of the store.
+             */
+            now: number;
+            /** Workers */
+            workers: string[];
+            /** Stages */
+            stages: string[];
+            /** Outcomes */
+            outcomes: string[];
+            /**
+             * Stage
+             * @description Index into `stages`.
+             */
+            stage: number[];
+            /** Part */
+            part: number[];
+            /** Token */
+            token: number[];
+            /**
+             * Attempt
+             * @description Its number among the runs of the task that count as attempts.
+             */
+            attempt: number[];
+            /**
+             * Worker
+             * @description Index into `workers`.
+             */
+            worker: number[];
+            /** Start */
+            start: number[];
+            /**
+             * End
+             * @description Null while it runs.
+             */
+            end: (number | null)[];
+            /**
+             * Outcome
+             * @description Index into `outcomes`.
+             */
+            outcome: number[];
+            /**
+             * After
+             * @description The cursor of the next page; null on the last.
+             */
+            after: string | null;
+        };
+        /**
          * ScheduleChange
          * @description What is left out stays; null removes a start or an end.
          * @example {
@@ -3783,6 +4280,49 @@ export interface components {
             overlap: number;
         };
         /**
+         * Session
+         * @description Who is signed in, and what the server accepts.
+         * @example {
+         *       "name": "ops",
+         *       "now": 1767268805000,
+         *       "scopes": [
+         *         "admin"
+         *       ],
+         *       "upload_limit": 214748364800,
+         *       "upload_quota": 0,
+         *       "user_id": "",
+         *       "version": "0.1.0"
+         *     }
+         */
+        Session: {
+            /** Name */
+            name: string;
+            /** User Id */
+            user_id: string;
+            /** Scopes */
+            scopes: string[];
+            /**
+             * Version
+             * @description Of the software.
+             */
+            version: string;
+            /**
+             * Now
+             * @description The time of the server in milliseconds since 1970.
+             */
+            now: number;
+            /**
+             * Upload Limit
+             * @description Bytes of the largest upload.
+             */
+            upload_limit: number;
+            /**
+             * Upload Quota
+             * @description Bytes that the uploads of a user may take together.
+             */
+            upload_quota: number;
+        };
+        /**
          * SessionDocument
          * @description Who is signed in.
          */
@@ -3828,6 +4368,78 @@ export interface components {
             /** Key */
             key: string;
         };
+        /**
+         * SlotsDocument
+         * @description What the workers can run at once.
+         */
+        SlotsDocument: {
+            /** Total */
+            total: number;
+            /** Busy */
+            busy: number;
+            /**
+             * Workers
+             * @description Worker instances by lifecycle.
+             */
+            workers: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * StageCellsDocument
+         * @description The tasks of one stage. Each column has a value per task, in the order of the parts.
+         */
+        StageCellsDocument: {
+            /** Name */
+            name: string;
+            /**
+             * Parts
+             * @description The number of each part; null for 0, 1, 2, ….
+             */
+            parts: number[] | null;
+            /**
+             * Status
+             * @description Index into `statuses`.
+             */
+            status: number[];
+            /**
+             * Version
+             * @description Of the task: an event with a lower version is older.
+             */
+            version: number[];
+            /**
+             * Worker
+             * @description Index into `workers`; -1 for none. The worker that runs it or ran it last.
+             */
+            worker: number[];
+            /** Attempt */
+            attempt: number[];
+            /**
+             * Max Attempts
+             * @description One number where all are equal.
+             */
+            max_attempts: number | number[];
+            /**
+             * Lost
+             * @description Workers that were lost while they ran it.
+             */
+            lost: number[];
+            /** Percent */
+            percent: number[];
+            /** Ready At */
+            ready_at: (number | null)[];
+            /** Claimed At */
+            claimed_at: (number | null)[];
+            /** Started At */
+            started_at: (number | null)[];
+            /** Finished At */
+            finished_at: (number | null)[];
+            /**
+             * Isolated
+             * @description 1 for a task that runs alone on a worker.
+             */
+            isolated: number[];
+        };
         /** StageDocument */
         StageDocument: {
             /** Name */
@@ -3840,6 +4452,10 @@ export interface components {
             weight: number;
             /** Needs */
             needs: string[];
+            /** After */
+            after: string[];
+            /** Each */
+            each: string | null;
             /** Waits For */
             waits_for: string[];
             /** Total */
@@ -4106,6 +4722,54 @@ export interface components {
              * @description The name of the worker that runs it, or ran it last.
              */
             worker: string | null;
+        };
+        /**
+         * TaskGridDocument
+         * @description Every task of a job. Times are in milliseconds since 1970, null where there is none.
+         * @example {
+         *       "job": 244813922304,
+         *       "now": 1767268805000,
+         *       "stages": [],
+         *       "statuses": [
+         *         "new",
+         *         "ready",
+         *         "running",
+         *         "done",
+         *         "error",
+         *         "skipped",
+         *         "cancelled"
+         *       ],
+         *       "truncated": false,
+         *       "version": 3,
+         *       "workers": [
+         *         "encoder-1"
+         *       ]
+         *     }
+         */
+        TaskGridDocument: {
+            /** Job */
+            job: number;
+            /**
+             * Version
+             * @description Of the job.
+             */
+            version: number;
+            /**
+             * Now
+             * @description The time of the store.
+             */
+            now: number;
+            /** Statuses */
+            statuses: string[];
+            /** Workers */
+            workers: string[];
+            /**
+             * Truncated
+             * @description Whether the job has more tasks than a grid shows; ask for one stage.
+             */
+            truncated: boolean;
+            /** Stages */
+            stages: components["schemas"]["StageCellsDocument"][];
         };
         /**
          * TaskState
@@ -4753,6 +5417,39 @@ export interface components {
             disabled: number;
         };
         /**
+         * PinRequest
+         * @description The version that new jobs run.
+         * @example {
+         *       "digest": "3f9a1c"
+         *     }
+         */
+        reelstate__api__pipelines__PinRequest: {
+            /**
+             * Digest
+             * @description The beginning of its digest; left out: the newest.
+             */
+            digest?: string | null;
+        };
+        /**
+         * PinRequest
+         * @example {
+         *       "job": 244813922305,
+         *       "reason": "green faces"
+         *     }
+         */
+        reelstate__api__video_documents__PinRequest: {
+            /**
+             * Reason
+             * @description The reason; stored with the video.
+             */
+            reason?: string | null;
+            /**
+             * Job
+             * @description The version to play: a completed job.
+             */
+            job: number;
+        };
+        /**
          * Problem
          * @description An error: what is wrong and what to do.
          * @example {
@@ -5016,6 +5713,71 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
             };
             /** @description Unauthorized */
             401: {
@@ -6670,6 +7432,170 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PageDocument_StepDocument_"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    jobs_grid: {
+        parameters: {
+            query?: {
+                /** @description Only this stage, by name. */
+                stage?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The job's id. */
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskGridDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    jobs_attempts: {
+        parameters: {
+            query?: {
+                /** @description Only this stage, by name. */
+                stage?: string | null;
+                /** @description Maximum number of runs. */
+                limit?: number;
+                /** @description The `after` of the page before. */
+                after?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The job's id. */
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunsDocument"];
                 };
             };
             /** @description Unauthorized */
@@ -10325,6 +11251,244 @@ export interface operations {
             };
         };
     };
+    deployment_read_overview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pipelines_pipelines: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineDocument"][];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pipelines_use: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the pipeline. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["reelstate__api__pipelines__PinRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PipelineDocument"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Content Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     worker_register: {
         parameters: {
             query?: never;
@@ -13488,7 +14652,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PinRequest"];
+                "application/json": components["schemas"]["reelstate__api__video_documents__PinRequest"];
             };
         };
         responses: {
