@@ -20,8 +20,13 @@ export interface VirtualListProps {
   follow?: boolean;
   /** Called when the reader scrolls: whether the last row is visible. */
   onAtEnd?: (isAtEnd: boolean) => void;
+  /** Called when the reader scrolls: whether the first row is visible. */
+  onTop?: (isAtTop: boolean) => void;
   class?: string;
+  /** Stays above the rows, and scrolls sideways with them. */
   head?: ComponentChildren;
+  /** The least width of the rows in pixels; narrower places scroll sideways. */
+  minWidth?: number;
   role?: 'list' | 'table' | 'log' | 'grid';
 }
 
@@ -32,6 +37,8 @@ export function VirtualList(props: VirtualListProps) {
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   const frame = useRef(0);
+  const handlers = useRef(props);
+  handlers.current = props;
 
   useLayoutEffect(() => {
     const list = element.current;
@@ -78,10 +85,12 @@ export function VirtualList(props: VirtualListProps) {
       const list = element.current;
       if (!list) return;
       setTop(list.scrollTop);
-      props.onAtEnd?.(list.scrollTop + list.clientHeight >= list.scrollHeight - rowHeight);
+      handlers.current.onTop?.(list.scrollTop < rowHeight);
+      handlers.current.onAtEnd?.(list.scrollTop + list.clientHeight >= list.scrollHeight - rowHeight);
     });
   };
 
+  const width = props.minWidth ? { minWidth: `${props.minWidth}px` } : {};
   const rows: ComponentChildren[] = [];
   for (let index = first; index < last; index++) {
     const style = { transform: `translateY(${index * rowHeight + shift}px)`, height: `${rowHeight}px` };
@@ -93,8 +102,12 @@ export function VirtualList(props: VirtualListProps) {
   }
   return (
     <div class={`virtual ${props.class ?? ''}`} ref={element} onScroll={onScroll} tabIndex={0} role={props.role} aria-label={props.label}>
-      {props.head}
-      <div class="virtual-space" style={{ height: `${shown}px` }}>
+      {props.head && (
+        <div class="virtual-head" style={width}>
+          {props.head}
+        </div>
+      )}
+      <div class="virtual-space" style={{ height: `${shown}px`, ...width }}>
         {rows}
       </div>
     </div>
