@@ -5,7 +5,9 @@ PYTHON ?= python3
 JOBS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
-CHECKED := $(wildcard src tests bench docs examples)
+CHECKED := $(wildcard src tests bench docs examples hatch_build.py)
+# The dashboard is built when one of its sources has changed.
+WEB := $(shell find web -name node_modules -prune -o -type f ! -name '*.md' -print 2>/dev/null)
 
 # uv brings certificates of its own; the machine's are the ones that also know a company's proxy, as pip does.
 export UV_SYSTEM_CERTS := 1
@@ -46,14 +48,14 @@ lock: ## write uv.lock anew after a change of dependencies
 	@sh -euc "$$FIND_UV"' find_uv || { echo "make lock needs uv, and it could not be installed." >&2; exit 1; }; "$$uv" lock'
 
 clean: ## remove the environment, caches and builds
-	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	@find $(CHECKED) -name __pycache__ -type d -prune -exec rm -rf {} +
+	@rm -rf $(VENV) build dist web/node_modules src/reelstate/api/static .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find $(wildcard src tests bench docs examples) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/.ready: pyproject.toml uv.lock
+$(VENV)/.ready: pyproject.toml uv.lock hatch_build.py $(WEB)
 	@sh -euc "$$FIND_UV$$SET_UP" set-up dev
 	@touch $@
 
-$(VENV)/.ready-demo: pyproject.toml uv.lock
+$(VENV)/.ready-demo: pyproject.toml uv.lock hatch_build.py $(WEB)
 	@sh -euc "$$FIND_UV$$SET_UP" set-up
 	@touch $@
 
@@ -64,6 +66,12 @@ $(VENV)/.ready-bench: $(VENV)/.ready
 # find_uv: sets $uv to the uv on PATH, or to one installed into the environment; fails when neither can be had.
 define FIND_UV
 say() { echo "reelstate: $$*" >&2; }
+
+tell_dashboard() {
+    if [ -f src/reelstate/api/static/index.html ] || [ ! -d web ]; then return; fi
+    say "WARNING: THE DASHBOARD IS NOT BUILT. Everything else works. What its build said:"
+    cat build/dashboard-build.log >&2 2>/dev/null || true
+}
 
 recent() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
@@ -107,7 +115,7 @@ define SET_UP
 groups="--no-dev" && for group in "$$@"; do groups="$${groups#--no-dev} --group $$group"; done
 if find_uv; then
     say "installing the locked packages$${*:+ ($$*)} with uv"
-    if "$$uv" sync --quiet --frozen --inexact $$groups; then exit 0; fi
+    if "$$uv" sync --quiet --frozen --inexact $$groups; then tell_dashboard; exit 0; fi
 fi
 say "uv did not succeed; installing the packages$${*:+ ($$*)} with pip, not locked"
 make_environment
@@ -120,5 +128,6 @@ with open("pyproject.toml", "rb") as file:
 for group in sys.argv[1:]:
     print(*groups[group], sep="\n")
 END
+tell_dashboard
 endef
 export SET_UP
