@@ -29,7 +29,7 @@ from reelstate.artifacts import keys
 from reelstate.artifacts.storage import open_storage
 from reelstate.cli.history import events_table
 from reelstate.cli.live import follow
-from reelstate.cli.process import SUPERVISED
+from reelstate.cli.process import SUPERVISED, stop_signals
 from reelstate.cli.session import run
 from reelstate.cli.terminal import console, span
 from reelstate.config import Settings, variable
@@ -42,6 +42,7 @@ from reelstate.library.videos import Videos
 from reelstate.media.ffmpeg.build import Build, find_ffmpeg
 from reelstate.media.packaging.manifest import MANIFEST, MASTER, read_manifest
 from reelstate.media.planning.quality import ENCODE
+from reelstate.runtime.private_files import write_text
 from reelstate.services.paging import LARGEST_PAGE
 from reelstate.services.watch import in_order
 
@@ -58,6 +59,7 @@ PROFILE: Final[Json] = {
     ],
 }
 POLL_INTERVAL: Final = 0.1
+SIGN_IN_FILE: Final = "dashboard.signin"
 FIRST, SECOND, REPLACEMENT = "worker-1", "worker-2", "worker-3"
 """Names of workers: one in this process, one that is killed, and the one that replaces it."""
 
@@ -83,16 +85,21 @@ class Demo:
 def demo(
     folder: Annotated[Path | None, typer.Option(help="The folder for all files; a new one by default.")] = None,
     seconds: Annotated[int, typer.Option(min=8, max=3600, help="The length of the video.")] = 30,
+    stay: Annotated[
+        bool | None, typer.Option("--stay/--no-stay", help="Keep serving the dashboard; the default in a terminal.")
+    ] = None,
     size: Annotated[str, typer.Option(hidden=True, metavar="WxH", help="The size of the video.")] = SIZE,
 ) -> None:
-    """Transcode a generated video, kill a worker on the way, check every frame, and show how to play it.
+    """Transcode a generated video, kill a worker on the way, check every frame, and show all of it in the dashboard.
 
     Example: `reel demo --folder /tmp/demo`
     """
     target = (folder or Path(tempfile.mkdtemp(prefix="reel-demo-"))).absolute()
     target.mkdir(parents=True, exist_ok=True)
     with _errors_only():
-        run(_demo(target, seconds, size, console()))
+        screen = console()
+        stays = screen.is_terminal and sys.stdin.isatty() if stay is None else stay
+        run(_demo(target, seconds, size, screen, stay=stays))
 
 
 @contextmanager
@@ -107,7 +114,9 @@ def _errors_only() -> Iterator[None]:
         logger.setLevel(before)
 
 
-async def _demo(folder: Path, seconds: int, size: str, screen: Console) -> None:
+async def _demo(folder: Path, seconds: int, size: str, screen: Console, *, stay: bool) -> None:
+    from reelstate.cli.serving import serve_for  # noqa: PLC0415 - slow to load
+
     settings = _settings(folder)
     demo = Demo(folder, settings, await find_ffmpeg(settings.ffmpeg), screen)
     demo.print(f"all files are in {folder}")
@@ -117,8 +126,10 @@ async def _demo(folder: Path, seconds: int, size: str, screen: Console) -> None:
         open_engine(
             settings.database_url, pipelines=built_in_pipelines(settings), workers=1, settings=settings
         ) as engine,
+        serve_for(engine, settings) as address,
         _worker(demo, SECOND) as victim,
     ):
+        _print_address(demo, address)
         source = await _make_source(demo, seconds, size)
         await _wait_for_worker(engine, victim)
         submitted = await Videos(engine).submit(str(source), title="demo", spec={"profile": PROFILE})
@@ -127,8 +138,35 @@ async def _demo(folder: Path, seconds: int, size: str, screen: Console) -> None:
         await _check(demo, detail)
         await _print_recovery(demo, engine, detail)
         await Publisher(engine, open_storage(settings.storage_url), keep=settings.keep_versions).publish()
+        _print_next_steps(demo, submitted.job_id, submitted.resource_id or 0)
+        if stay:
+            await _stay(demo)
     shutil.rmtree(settings.scratch)  # the killed worker left files there
-    _print_next_steps(demo, submitted.job_id, submitted.resource_id or 0)
+
+
+def _print_address(demo: Demo, address: str) -> None:
+    """Print the address that signs in to the dashboard. Where output may be a log, write it to a private file."""
+    if demo.screen.is_terminal:
+        demo.print(("watch it in a browser: ", "bold green"), (address, "bold"))
+        return
+    path = demo.folder / SIGN_IN_FILE
+    write_text(path, address)
+    demo.print(f"watch it in a browser: the address is in {path}")
+
+
+async def _stay(demo: Demo) -> None:
+    """Serve on until a signal stops the command."""
+    demo.print()
+    demo.print(("the dashboard stays; ctrl-C ends it", "bold"))
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in stop_signals():
+        loop.add_signal_handler(number, stopped.set)
+    try:
+        await stopped.wait()
+    finally:
+        for number in stop_signals():
+            loop.remove_signal_handler(number)
 
 
 def _settings(folder: Path) -> Settings:

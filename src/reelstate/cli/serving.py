@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from reelstate.api.app import create_app
 from reelstate.api.connections import raise_open_files
+from reelstate.api.dashboard import BASE
 from reelstate.api.server import HttpServer, is_loopback, listen, url_of
 from reelstate.api.signin import sign_in_url
 from reelstate.app import keeper_for, metered, open_engine, read_engine
@@ -79,7 +80,7 @@ async def serve_in_background(engine: Engine, settings: Settings, sock: socket.s
 async def start_server(engine: Engine, settings: Settings, sock: socket.socket) -> AsyncIterator[HttpServer]:
     """Create the server, print its address and publish it for other commands."""
     base = url_of(settings, sock)
-    print_status(f"serving {base}; API reference: {base}/docs")
+    print_status(f"serving {base}; dashboard: {base}{BASE}; API reference: {base}/docs")
     key = await _admin_key(engine, settings)
     with metered(settings) as counted, publish_address(settings, base):
         counted.add_reading(partial(read_engine, engine))
@@ -87,6 +88,26 @@ async def start_server(engine: Engine, settings: Settings, sock: socket.socket) 
         address = await sign_in_url(base, app.state.context, key) if key is not None else None
         with _offer_sign_in(settings, address) if address is not None else nullcontext():
             yield HttpServer(app, settings)
+
+
+@asynccontextmanager
+async def serve_for(engine: Engine, settings: Settings) -> AsyncIterator[str]:
+    """Serve while the context is open; yields an address that signs in its first visitor as an admin, with no key file.
+
+    A free port is used where the configured one is taken.
+    """
+    with closing(listen(settings, elsewhere=True)) as sock:
+        app = create_app(engine, settings)
+        keys = Keys(engine.store, pepper=settings.key_pepper)
+        made = await keys.create("this session", scopes=[Scope.ADMIN], actor=operator())
+        server = HttpServer(app, settings)
+        running = asyncio.create_task(server.serve([sock]))
+        try:
+            yield f"{url_of(settings, sock)}/signin?code={await keys.create_code(made.key)}"
+        finally:
+            server.stop()
+            await running
+            await keys.revoke(made.key.id, actor=operator())
 
 
 async def _admin_key(engine: Engine, settings: Settings) -> str | None:
