@@ -18,6 +18,20 @@ export type Bulk = Schemas['BulkDocument'];
 export type JobStatus = Schemas['JobStatus'];
 export type TaskStatus = Schemas['TaskStatus'];
 export type Scope = Schemas['Scope'];
+export type Video = Schemas['VideoDocument'];
+export type VideoDetail = Schemas['VideoDetailDocument'];
+export type VideoVersion = Schemas['VersionDocument'];
+export type Quality = Schemas['QualityDocument'];
+export type Webhook = Schemas['WebhookDocument'];
+export type Delivery = Schemas['DeliveryDocument'];
+export type ApiKey = Schemas['KeyDocument'];
+export type Pipeline = Schemas['PipelineDocument'];
+export type Schedule = Schemas['ScheduleDocument'];
+export type ScheduleDetail = Schemas['ScheduleDetailDocument'];
+export type ScheduleRun = Schemas['RunDocument'];
+export type Pause = Schemas['PauseDocument'];
+export type Setting = Schemas['SettingDocument'];
+export type Machine = Schemas['MachineDocument'];
 
 /** A page of a list; `after` asks for the next one. */
 export interface Page<T> {
