@@ -172,7 +172,7 @@ function Card({ video }: { video: Item }) {
         {video.title || nameOf(video.source)}
       </a>
       <span class="video-line">
-        <Status status={video.deleted_at ? 'cancelled' : video.status} label={video.deleted_at ? 'deleted' : WORDS[video.status].toLowerCase()} />
+        <Status status={video.deleted_at ? 'cancelled' : video.status === 'ready' ? 'completed' : video.status} label={video.deleted_at ? 'deleted' : WORDS[video.status].toLowerCase()} />
         <span class="grow" />
         <span class="muted small">
           <Time at={video.created_at} />
