@@ -11,7 +11,7 @@ export type PathWith<M extends Method> = {
 }[keyof paths];
 
 type Content<T> = T extends { content: { 'application/json': infer Body } } ? Body : undefined;
-type Successes<T> = T extends { responses: infer R } ? R[keyof R & (200 | 201 | 202 | 204)] : never;
+type Successes<T> = T extends { responses: infer R } ? R[keyof R & (200 | 201 | 202)] : never;
 export type Answer<P extends keyof paths, M extends Method> = Content<Successes<Operation<P, M>>>;
 export type Body<P extends keyof paths, M extends Method> = Operation<P, M> extends {
   requestBody?: { content: { 'application/json': infer B } };
