@@ -206,6 +206,7 @@ export interface Weighted {
   name: string;
   weight: number;
   opened_at: string | null;
+  required: boolean;
 }
 
 /** The progress of the job in percent: stages count by weight, the tasks of a stage equally. */
@@ -219,7 +220,8 @@ export function progressOf(grid: JobGrid, stages: readonly Weighted[]): number {
       if (stage.opened_at !== null) done += stage.weight;
       continue;
     }
-    const finished = (cells.counts[DONE] ?? 0) + (cells.counts[SKIPPED] ?? 0) + (cells.counts[ERROR] ?? 0);
+    const failed = stage.required ? 0 : (cells.counts[ERROR] ?? 0);
+    const finished = (cells.counts[DONE] ?? 0) + (cells.counts[SKIPPED] ?? 0) + failed;
     done += (stage.weight * (finished + cells.runningPercent / 100)) / cells.size;
   }
   return whole ? Math.min(100, (100 * done) / whole) : 0;
