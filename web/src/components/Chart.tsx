@@ -9,6 +9,8 @@ export interface ChartSeries {
   token: string;
   style?: 'line' | 'area' | 'bars';
   dash?: number[];
+  /** Show each value: where there are gaps, a line would show nothing. */
+  points?: boolean;
 }
 
 export interface ChartProps {
@@ -81,7 +83,7 @@ function seriesOf(series: ChartSeries, format: (value: number) => string): uPlot
     label: series.label,
     stroke,
     width: 1.5,
-    points: { show: false },
+    points: series.points ? { size: 4, fill: stroke } : { show: false },
     value: (_, value) => (value === null || value === undefined ? '–' : format(value)),
   };
   if (series.dash) made.dash = series.dash;
