@@ -307,7 +307,7 @@ function Versions({ video, reload, playing }: { video: VideoDetail; reload: () =
                 <Time at={version.created_at} />
                 {version.started_at && (
                   <>
-                    , took <Elapsed from={version.started_at} to={version.finished_at} />
+                    , {version.finished_at ? 'took' : 'running for'} <Elapsed from={version.started_at} to={version.finished_at} />
                   </>
                 )}
               </span>
