@@ -38,6 +38,7 @@ export function plural(value: number, one: string, many = `${one}s`): string {
 /** Seconds as the two largest units: `0.4 s`, `42 s`, `3 min 5 s`, `2 h 10 min`, `4 d 3 h`. */
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds) || seconds < 0) return '–';
+  if (seconds === 0) return '0 s';
   if (seconds < 0.0995) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);

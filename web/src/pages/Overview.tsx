@@ -69,7 +69,7 @@ export default function Overview(_: PageProps) {
           <Charts minutes={found.minutes} />
         </div>
         <div class="stack">
-          <Panel title="Needs attention" isFlush>
+          <Panel title="Needs attention" class="overview-attention" isFlush>
             <AttentionList items={found.attention} />
           </Panel>
           <Pipelines found={found} />
@@ -208,11 +208,11 @@ function Oldest({ found }: { found: OverviewDocument }) {
         <p class="calm muted">No task waits for a worker.</p>
       ) : (
         <ul class="attention">
-          {found.oldest.slice(0, 8).map((each) => (
+          {firstOfStages(found.oldest).map(({ each, tasks }) => (
             <li key={each.task}>
               <a class="attention-item" href={hrefOf(['jobs', String(each.job)], { stage: each.stage })}>
                 <span class="grow truncate">
-                  <strong>{each.stage}</strong> <span class="muted">of {each.pipeline}</span>
+                  <strong>{each.stage}</strong> <span class="muted">of {each.pipeline}{tasks > 1 && `, ${number(tasks)} tasks or more`}</span>
                 </span>
                 <Time at={each.ready_at} />
               </a>
@@ -222,4 +222,16 @@ function Oldest({ found }: { found: OverviewDocument }) {
       )}
     </Panel>
   );
+}
+
+/** Group the tasks that wait by their stage: those of one stage wait for the same reason. */
+function firstOfStages(oldest: OverviewDocument['oldest']): { each: OverviewDocument['oldest'][number]; tasks: number }[] {
+  const stages = new Map<string, { each: OverviewDocument['oldest'][number]; tasks: number }>();
+  for (const each of oldest) {
+    const key = `${each.job}/${each.stage}`;
+    const known = stages.get(key);
+    if (known) known.tasks++;
+    else stages.set(key, { each, tasks: 1 });
+  }
+  return [...stages.values()];
 }
