@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * List the entry points
-         * @description List the entry points. Browsers get a page, programs JSON.
+         * @description List the entry points. Browsers are sent to the dashboard, programs get JSON.
          */
         get: operations["home_home"];
         put?: never;
@@ -132,8 +132,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Sign in with a one-time code, as printed by `reel serve`
-         * @description Sign in with a one-time code, as printed by `reel serve`.
+         * Sign in with a one-time code, as printed by `reel serve`; sends the browser to the dashboard
+         * @description Sign in with a one-time code, as printed by `reel serve`; sends the browser to the dashboard.
          */
         get: operations["sign_in_sign_in_with_code"];
         put?: never;
@@ -5534,8 +5534,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Home"];
-                    "text/html": string;
                 };
+            };
+            /** @description For browsers: the dashboard */
+            307: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Unprocessable Content */
             422: {

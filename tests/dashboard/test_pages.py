@@ -1,0 +1,114 @@
+"""Every page, in both themes and at three widths: no error, no report of the policy, no serious finding of axe."""
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.dashboard.conftest import open_page, serious, sign_in
+from tests.dashboard.deployment import Deployment
+
+WIDTHS = (320, 1280, 2560)
+THEMES = ("dark", "light")
+FIXED = (
+    "",
+    "jobs",
+    "videos",
+    "schedules",
+    "workers",
+    "pauses",
+    "pipelines",
+    "machines",
+    "webhooks",
+    "keys",
+    "archive",
+    "settings",
+)
+
+
+@pytest.fixture(scope="module")
+def pages(deployment: Deployment) -> list[str]:
+    """The addresses of all pages, in a deployment where most of them have something to show."""
+    failed, gates = deployment.submit(3)
+    (gates / "fail-1").touch()
+    for part in (0, 2):
+        (gates / str(part)).touch()
+    deployment.until_status(failed, "failed")
+    running, _ = deployment.submit(4)
+    deployment.until_running(running, 2)
+    deployment.make_key("readers", "read", user_id="ada")
+    deployment.post("webhooks", {"url": "https://example.com/hook", "description": "a hook"})
+    schedule = {"name": "nightly", "pipeline": "gated", "timing": "@daily", "spec": {"parts": 1, "folder": "gates"}}
+    deployment.post("schedules", schedule)
+    video = deployment.post("videos", {"source": "https://example.invalid/a/b.mp4", "title": "a/b: a video"})
+    (hook,) = deployment.get("webhooks")
+    found = [
+        *FIXED,
+        f"jobs/{running}",
+        f"jobs/{failed}",
+        f"videos/{video['id']}",
+        "pipelines/gated",
+        "schedules/nightly",
+    ]
+    return [*found, f"webhooks/{hook['id']}", "jobs?status=failed", "no/such/page"]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_every_page_is_free_of_errors_and_accessible(
+    deployment: Deployment, page: Page, pages: list[str], axe: Path, theme: str
+) -> None:
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # it is one of both
+    sign_in(page, deployment, deployment.admin_key)
+    findings, wide = {}, {}
+    for address in pages:
+        page.set_viewport_size({"width": WIDTHS[1], "height": 900})
+        open_page(page, deployment, address)
+        settle(page)
+        if found := serious(page, axe):
+            findings[address] = found
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            if (needed := page.evaluate("document.documentElement.scrollWidth")) > width:
+                wide[address, width] = needed
+    assert findings == {}
+    assert wide == {}, "nothing makes the page itself scroll sideways"
+
+
+def settle(page: Page) -> None:
+    """Wait until what the page asked for is shown."""
+    expect(page.locator(".skeleton")).to_have_count(0)
+
+
+def test_the_overview_of_an_empty_deployment_says_what_to_do_next(page: Page, deployment: Deployment) -> None:
+    made = deployment.make_key("empty", "read", "write", user_id="nobody yet")
+    sign_in(page, deployment, made["key"], "jobs")
+    settle(page)
+    assert "submit" in page.locator("main").inner_text().lower()
+
+
+def test_every_page_has_a_title_and_is_reached_by_keys(signed_in: Page) -> None:
+    titles = {}
+    for key, name in {"j": "Jobs", "w": "Workers", "v": "Videos", "k": "Keys", "o": "Overview"}.items():
+        signed_in.keyboard.press("g")
+        signed_in.keyboard.press(key)
+        expect(signed_in).to_have_title(re.compile(f"^{name}"))
+        titles[name] = urlsplit(signed_in.url).path
+    assert titles["Jobs"] == "/ui/jobs"
+    assert titles["Overview"] == "/ui/"
+    signed_in.keyboard.press("?")
+    signed_in.get_by_role("dialog").wait_for()
+    signed_in.keyboard.press("Escape")
+    signed_in.get_by_role("dialog").wait_for(state="detached")
+
+
+def test_nothing_is_fetched_from_elsewhere(context: BrowserContext, deployment: Deployment, pages: list[str]) -> None:
+    page = context.new_page()
+    asked: set[str] = set()
+    page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
+    sign_in(page, deployment, deployment.admin_key)
+    for address in pages:
+        open_page(page, deployment, address)
+        settle(page)
+    assert asked == {urlsplit(deployment.url).netloc}
