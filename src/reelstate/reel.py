@@ -62,6 +62,7 @@ class Videos(Noun[L]):
     unpin = Verb(videos.Videos.unpin)
     rollback = Verb(videos.Videos.rollback)
     delete = Verb(videos.Videos.delete)
+    restore = Verb(videos.Videos.restore)
 
 
 class Workers(Noun[L]):

@@ -128,7 +128,7 @@ MATRIX = {
     "POST /api/v1/videos/upload": Line(WRITE, permit=True),
     f"GET {VIDEO}": Line(READ, permit=True),
     f"DELETE {VIDEO}": Line(WRITE, permit=True),
-    **{f"POST {VIDEO}/{verb}": Line(WRITE, permit=True) for verb in ("retranscode", "unpin", "rollback")},
+    **{f"POST {VIDEO}/{verb}": Line(WRITE, permit=True) for verb in ("retranscode", "unpin", "rollback", "restore")},
     f"POST {VIDEO}/pin": Line(WRITE, permit=True, body={"job": 1}),
     f"POST {VIDEO}/playback": Line(READ, permit=True),
     f"GET {VIDEO}/files/{{key:path}}": Line(READ, permit=True),

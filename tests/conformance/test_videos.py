@@ -490,6 +490,26 @@ async def test_a_deleted_video_loses_all_its_versions(engine: Engine, clock: Fak
     assert await current(engine, kept) is not None
 
 
+async def test_a_deleted_video_is_restored_while_a_version_of_it_is_kept(engine: Engine, clock: FakeClock) -> None:
+    video_id, jobs = await a_library(engine, 2)
+    videos = Videos(engine)
+    assert await videos.restore(video_id) is Verdict.REPEATED
+    await videos.delete(video_id)
+    assert await videos.restore(video_id, actor="user:ada", reason="a slip") is Verdict.OK
+    video = (await videos.get(video_id)).video
+    assert (video.deleted_at, video.current, video.actor, video.reason) == (None, jobs[-1], "user:ada", "a slip")
+    with pytest.raises(NotFound):
+        await videos.restore(7)
+    await videos.delete(video_id)
+    assert await removed(engine, clock, 8 * DAY) == jobs
+    with pytest.raises(InvalidRequest, match="were removed"):
+        await videos.restore(video_id)
+    never = video_of(await a_video(engine))
+    await videos.delete(never)
+    with pytest.raises(InvalidRequest, match="were removed"):
+        await videos.restore(never)
+
+
 async def test_a_version_is_not_pinned_as_it_is_removed(engine: Engine, clock: FakeClock) -> None:
     for _ in range(5):
         video_id, (first, _) = await a_library(engine, 2)

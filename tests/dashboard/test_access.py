@@ -108,7 +108,8 @@ def test_large_ids_are_shown_exactly(signed_in: Page, deployment: Deployment) ->
     assert signed_in.evaluate(f"String(JSON.parse('{job}')) === '{job}'")
 
 
-def test_names_with_slashes_have_pages(signed_in: Page, deployment: Deployment) -> None:
+def test_names_with_slashes_have_pages(signed_in: Page, deployment: Deployment, watched: Watched) -> None:
+    watched.ignored = ("404", "422")  # there is nothing of that name
     for address in ("videos?q=a%2Fb", "schedules/a%2Fb", "webhooks/x%2Fy"):
         signed_in.goto(f"{deployment.url}/ui/{address}")
         until_live(signed_in)
@@ -125,7 +126,7 @@ def test_a_copy_button_works_without_the_clipboard_of_secure_pages(page: Page, d
     settle(page)
     button = page.get_by_role("button", name=re.compile("copy", re.IGNORECASE)).first
     button.click()
-    expect(page.get_by_text(re.compile("copied", re.IGNORECASE)).first).to_be_visible()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
 
 
 def test_a_slow_network_shows_the_page_that_was_asked_for_last(signed_in: Page, deployment: Deployment) -> None:

@@ -255,6 +255,20 @@ async def delete(
     return Response(status_code=204)
 
 
+@router.post("/{video_id}/restore", response_model=ChangedDocument, responses=problems(412))
+async def restore(
+    library: InLibrary,
+    principal: Writer,
+    video_id: VideoId,
+    body: ReasonRequest | None = None,
+    if_match: IfMatch = None,
+) -> Document:
+    """Undo the deletion of a video while files of a version of it are kept; its cancelled jobs stay cancelled."""
+    options = _options(principal, body, if_match)
+    verdict = await library.videos.restore(video_id, **options)
+    return {"id": video_id, "job": (await library.videos.get(video_id)).video.current, "verdict": verdict}
+
+
 def _owner_of(principal: Principal, wanted: str | None) -> str:
     if wanted not in (None, principal.user_id) and not principal.admin:
         raise ScopeMissing("only an admin may create videos for another user", hint="omit user_id")

@@ -76,6 +76,7 @@ class IdRow(NamedTuple):
 LIST = Statement("videos_list", VideoRow)
 PIN = Statement("videos_pin", IdRow)
 DELETE = Statement("videos_delete", IdRow)
+RESTORE = Statement("videos_restore", IdRow)
 UNFINISHED = Statement("videos_unfinished", IdRow)
 
 
@@ -235,6 +236,29 @@ class Videos:
         verdict = await self._store.write(flow)
         if verdict is Verdict.OK:
             self._engine.dispatch.notify(Wakeup.STOP)
+            self._engine.dispatch.notify(Wakeup.JOB_INACTIVE)
+        return verdict
+
+    async def restore(self, /, video_id: int, *, actor: str = OPERATOR, **options: Unpack[OperationOptions]) -> Verdict:
+        """Undo the deletion of a video while files of a version of it are kept. Cancelled jobs stay cancelled."""
+        change = VideoChange(video_id=video_id, actor=actor, **options)
+
+        async def flow(transaction: Transaction) -> Verdict:
+            video = await lock_any_video(transaction, video_id, change.owner)
+            if video.deleted_at is None:
+                return Verdict.REPEATED
+            change.require_version(video)
+            if not playable_jobs(await load_versions(transaction, video_id)):
+                raise InvalidRequest(
+                    "video",
+                    f"the files of every version of video {video_id} were removed",
+                    hint="submit its source as a new video",
+                )
+            await transaction.run(RESTORE, video_id=video_id, actor=change.actor, reason=change.reason)
+            return Verdict.OK
+
+        verdict = await self._store.write(flow)
+        if verdict is Verdict.OK:
             self._engine.dispatch.notify(Wakeup.JOB_INACTIVE)
         return verdict
 
