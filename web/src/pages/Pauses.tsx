@@ -134,7 +134,7 @@ function Target({ pause }: { pause: Pause }) {
   if (pause.worker !== null) {
     return (
       <span>
-        worker <a href={hrefOf(['workers'], { q: pause.worker })}>{pause.worker}</a>
+        worker <a href={hrefOf(['workers'], { name: pause.worker })}>{pause.worker}</a>
       </span>
     );
   }

@@ -266,7 +266,7 @@ function OnePipeline({ versions, load, reload }: { versions: readonly Pipeline[]
                         ? version.workers.map((worker, index) => (
                             <>
                               {index > 0 && ', '}
-                              <a key={worker} href={hrefOf(['workers'], { q: worker })}>
+                              <a key={worker} href={hrefOf(['workers'], { name: worker })}>
                                 {worker}
                               </a>
                             </>
