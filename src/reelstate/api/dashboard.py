@@ -38,7 +38,7 @@ POLICY: Final = (
     "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob: data:; worker-src 'self' blob:; "
     "object-src 'none'; frame-ancestors 'none'; base-uri 'self'; form-action 'self'"
 )
-"""No inline script and no inline style; the player makes its worker and its stream of blobs, and empty captions of data."""
+"""No inline script or style; the player makes its worker and stream of blobs, and empty captions of data."""
 COMPRESSIBLE: Final = frozenset({".js", ".css", ".html", ".svg", ".json", ".txt", ".map"})
 ASSET_SUFFIXES: Final = COMPRESSIBLE | {".ico", ".png", ".webp", ".woff2", ".wasm", ".webmanifest"}
 """Suffixes of names at the top level that are files and never pages."""

@@ -19,7 +19,10 @@ MINUTES: Final = 60
 """Minutes that are shown, the present one included."""
 MAX_EVENTS: Final = 20_000
 """Events that one read looks at."""
-BOUNDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400)
+BOUNDS: Final = tuple(
+    float(bound)
+    for bound in (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400)
+)
 """Upper bounds of the classes of waits, in seconds; the last class has none."""
 MEDIAN: Final = 0.5
 HIGH: Final = 0.95
