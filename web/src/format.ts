@@ -30,6 +30,13 @@ export function count(value: number, isCapped = false): string {
   return isCapped ? `${number(value)}+` : number(value);
 }
 
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** A number for a small place: `9,876`, `12.3K`, `1M`. */
+export function shortNumber(value: number): string {
+  return value < 10_000 ? integer.format(value) : compact.format(value);
+}
+
 /** `1 job`, `2 jobs`. */
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${number(value)} ${value === 1 ? one : many}`;

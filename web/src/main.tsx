@@ -21,7 +21,14 @@ function App() {
   if (session.value) return <Shell />;
   if (session.value === null) return <SignIn />;
   if (sessionError.value) return <Unreachable />;
-  return null;
+  return (
+    <div class="shell" aria-busy="true">
+      <div class="nav" />
+      <div class="main">
+        <div class="bar" />
+      </div>
+    </div>
+  );
 }
 
 async function start(): Promise<void> {

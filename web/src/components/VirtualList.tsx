@@ -10,8 +10,6 @@ export interface VirtualListProps {
   rowHeight: number;
   label: string;
   row: (index: number) => ComponentChildren;
-  /** A key that stays with the item when the list moves. */
-  keyOf?: (index: number) => string | number;
   /** The row that must be visible. */
   reveal?: number | undefined;
   /** Called when the last rows are near. */
@@ -91,11 +89,13 @@ export function VirtualList(props: VirtualListProps) {
   };
 
   const width = props.minWidth ? { minWidth: `${props.minWidth}px` } : {};
+  // Elements are reused as the list scrolls: row n and row n + pool are the same element.
+  const pool = Math.ceil(height / rowHeight) + 2 * OVERSCAN + 2;
   const rows: ComponentChildren[] = [];
   for (let index = first; index < last; index++) {
     const style = { transform: `translateY(${index * rowHeight + shift}px)`, height: `${rowHeight}px` };
     rows.push(
-      <div key={props.keyOf ? props.keyOf(index) : index} class="virtual-row" style={style}>
+      <div key={index % pool} class="virtual-row" style={style}>
         {props.row(index)}
       </div>,
     );

@@ -266,7 +266,6 @@ function JobTable({ list, filter }: { list: JobList; filter: JobFilter }) {
           count={rows.length}
           rowHeight={isNarrow.value ? NARROW_ROW : ROW}
           minWidth={isNarrow.value ? 0 : least}
-          keyOf={(index) => rows[index]?.id ?? index}
           reveal={position.value >= 0 ? position.value : undefined}
           onEnd={list.readMore}
           onTop={(isAtTop) => {

@@ -4,7 +4,7 @@ import { Graph as Layout, layout } from '@dagrejs/dagre';
 import { useMemo } from 'preact/hooks';
 import type { Stage } from '../../api/types';
 import { Mark } from '../../components/Icon';
-import { number } from '../../format';
+import { number, shortNumber } from '../../format';
 import { toneOf } from '../../status';
 import { countOf, type JobGrid } from './grid';
 
@@ -75,7 +75,7 @@ function Node({ stage, x, y, grid, isActive, selected, onSelect }: StageGraphPro
   const failed = cells ? countOf(cells, 'error') : stage.failed;
   const status = statusOf(stage, grid, isActive);
   const fraction = total ? (done + (cells?.runningPercent ?? 0) / 100) / total : isOver(status) ? 1 : 0;
-  const text = total ? `${number(done)} / ${number(total)}` : stage.opened_at ? 'nothing to do' : stage.each ? 'fans out' : 'waits';
+  const text = total ? `${shortNumber(done)} / ${shortNumber(total)}` : stage.opened_at ? 'nothing to do' : stage.each ? 'fans out' : 'waits';
   return (
     <button
       type="button"
@@ -84,7 +84,7 @@ function Node({ stage, x, y, grid, isActive, selected, onSelect }: StageGraphPro
       data-status={status}
       aria-pressed={selected === stage.name}
       aria-label={`${stage.name}: ${status}, ${text}${failed ? `, ${failed} failed` : ''}`}
-      title={[stage.name, `phase ${stage.phase}`, stage.needs.length && `needs ${stage.needs.join(', ')}`, stage.waits_for.length && `no worker has ${stage.waits_for.join(', ')}`]
+      title={[stage.name, total ? `${number(done)} of ${number(total)}` : '', `phase ${stage.phase}`, stage.needs.length && `needs ${stage.needs.join(', ')}`, stage.waits_for.length && `no worker has ${stage.waits_for.join(', ')}`]
         .filter(Boolean)
         .join('\n')}
       style={{ left: `${x}px`, top: `${y}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` }}

@@ -6,9 +6,8 @@ import { api } from '../../api/client';
 import type { EventRecord } from '../../api/types';
 import { ErrorState, Skeleton } from '../../components/States';
 import { Status } from '../../components/Status';
-import { Time } from '../../components/Time';
 import { VirtualList } from '../../components/VirtualList';
-import { number } from '../../format';
+import { clockTime, exactTime, number } from '../../format';
 import { listen } from '../../live/feed';
 import { isNarrow } from '../../media';
 import { PagedList } from './pages';
@@ -79,7 +78,9 @@ export function History({ job, stage }: { job: string; stage: string }) {
           return (
             <div class="history-row" role="row">
               <span role="cell">
-                <Time at={event.at} />
+                <time title={exactTime(event.at)} dateTime={event.at}>
+                  {clockTime(event.at)}
+                </time>
               </span>
               <span role="cell" class="truncate">
                 {event.entity === 'job' ? 'job' : `${event.stage ?? ''}${event.part === null ? '' : `/${event.part}`}`}
@@ -91,7 +92,7 @@ export function History({ job, stage }: { job: string; stage: string }) {
                 {event.worker_name && event.actor.startsWith('worker') ? event.worker_name : event.actor}
               </span>
               <span role="cell" class="truncate muted" title={event.reason ?? ''}>
-                {event.reason ?? (event.data ? JSON.stringify(event.data) : '')}
+                {event.reason ?? dataText(event.data)}
               </span>
             </div>
           );
@@ -99,4 +100,11 @@ export function History({ job, stage }: { job: string; stage: string }) {
       />
     </div>
   );
+}
+
+/** The data of an event in short: an opened stage says how many tasks it has. */
+function dataText(data: unknown): string {
+  if (data === null || data === undefined) return '';
+  const total = typeof data === 'object' ? (data as Record<string, unknown>)['total'] : undefined;
+  return typeof total === 'number' && Object.keys(data).length === 1 ? `${number(total)} tasks` : JSON.stringify(data);
 }

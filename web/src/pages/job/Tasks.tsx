@@ -14,6 +14,14 @@ import { factsOf, timeOf, type TaskName } from './tasks';
 
 const ROW = 31;
 
+/** The tasks that are listed: the stage of each, and its cell there. */
+interface TaskRows {
+  stages: StageCells[];
+  stage: Uint16Array;
+  index: Uint32Array;
+  length: number;
+}
+
 export function Tasks({ grid, stage, isActive, onOpen }: { grid: JobGrid; stage: string; isActive: boolean; onOpen: (task: TaskName) => void }) {
   const wanted = query.value.get('tasks') ?? '';
   const revision = useSignal(grid.revision);
@@ -24,10 +32,16 @@ export function Tasks({ grid, stage, isActive, onOpen }: { grid: JobGrid; stage:
     void revision.value;
     const [name, status] = filter.value.split('|');
     const code = (STATUS_ORDER as readonly string[]).indexOf(status ?? '');
-    const found: { cells: StageCells; index: number }[] = [];
-    for (const cells of grid.stages.values()) {
-      if (name && cells.name !== name) continue;
-      for (let index = 0; index < cells.size; index++) if (code < 0 || cells.status[index] === code) found.push({ cells, index });
+    const stages = [...grid.stages.values()].filter((cells) => !name || cells.name === name);
+    const length = stages.reduce((sum, cells) => sum + (code < 0 ? cells.size : (cells.counts[code] ?? 0)), 0);
+    const found: TaskRows = { stages, stage: new Uint16Array(length), index: new Uint32Array(length), length };
+    let next = 0;
+    for (const [position, cells] of stages.entries()) {
+      for (let index = 0; index < cells.size; index++) {
+        if (code >= 0 && cells.status[index] !== code) continue;
+        found.stage[next] = position;
+        found.index[next++] = index;
+      }
     }
     return found;
   });
@@ -69,9 +83,10 @@ export function Tasks({ grid, stage, isActive, onOpen }: { grid: JobGrid; stage:
             </div>
           }
           row={(position) => {
-            const at = list[position];
-            if (!at) return null;
-            const facts = factsOf(grid, at.cells, at.index, isActive);
+            const cells = list.stages[list.stage[position] ?? 0];
+            const index = list.index[position];
+            if (!cells || index === undefined) return null;
+            const facts = factsOf(grid, cells, index, isActive);
             const time = timeOf(facts, now.value);
             return (
               <div class="tasks-row" role="row">

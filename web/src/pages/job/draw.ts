@@ -120,6 +120,7 @@ export function drawTimeline(context: CanvasRenderingContext2D, drawn: DrawnTime
   }
   context.restore();
 
+  const [began, ended] = runs.span(now);
   for (let index = first; index <= last; index++) {
     const row = rows[index];
     if (!row || (row.lane > 0 && rowHeight < 18)) continue;
@@ -133,12 +134,11 @@ export function drawTimeline(context: CanvasRenderingContext2D, drawn: DrawnTime
       context.stroke();
       context.fillStyle = text;
       context.textAlign = 'left';
-      label(context, runs.workers[row.worker] ?? 'unknown', 0, y + rowHeight / 2, LABEL - 48, text);
+      label(context, runs.workers[row.worker] ?? 'unknown', 0, y + Math.max(8, rowHeight / 2), LABEL - 48, text);
     }
     context.fillStyle = muted;
     context.textAlign = 'right';
-    const span = spanOf(runs, rows, now);
-    if (rowHeight >= 18) context.fillText(percent(Math.min(100, (100 * row.busy) / Math.max(1, span))), LABEL - 8, y + rowHeight / 2);
+    if (rowHeight >= 18) context.fillText(percent(Math.min(100, (100 * row.busy) / Math.max(1, ended - began))), LABEL - 8, y + rowHeight / 2);
   }
 
   context.fillStyle = panel;
@@ -162,16 +162,6 @@ const FILLS = {
   released: '--cancelled-fill',
   cancelled: '--cancelled-fill',
 } as const;
-
-let spanned: { runs: Runs; revision: number; span: number } | null = null;
-
-function spanOf(runs: Runs, _: readonly TimelineRow[], now: number): number {
-  if (spanned?.runs !== runs || spanned.revision !== runs.revision) {
-    const [first, last] = runs.span(now);
-    spanned = { runs, revision: runs.revision, span: last - first };
-  }
-  return spanned.span;
-}
 
 function vertical(context: CanvasRenderingContext2D, x: number, from: number, to: number): void {
   context.lineWidth = 1;
