@@ -19,9 +19,15 @@ from tests.waiting import until
 LADDER = r"720p +in_progress +\S+ +{percent} % +{segments}"
 
 
-def screen(height: int) -> Console:
+def screen(height: int, terminal: str = "xterm") -> Console:
     return Console(
-        file=io.StringIO(), force_terminal=True, width=80, height=height, color_system=None, legacy_windows=False
+        file=io.StringIO(),
+        force_terminal=True,
+        width=80,
+        height=height,
+        color_system=None,
+        legacy_windows=False,
+        _environ={"TERM": terminal},
     )
 
 
@@ -80,6 +86,17 @@ async def test_a_low_terminal_only_names_stages_that_are_not_in_progress(height:
         await asyncio.gather(watching, return_exceptions=True)
     assert ("done: plan, fetch" in drawn, "not started: publish" in drawn) == (not whole, not whole)
     assert (bool(re.search("plan +done", drawn)), "1080p" in drawn) == (whole, whole)
+
+
+async def test_a_terminal_that_can_not_draw_gets_lines() -> None:
+    async with engine_at("sqlite://") as engine:
+        job_id, _ = await half_of_the_second_chunk(engine)
+        console = screen(50, "dumb")
+        watching = asyncio.create_task(follow(engine, job_id, console))
+        await until(lambda: "\n" in shown(console))
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+    assert f"  job {job_id}  processing  " in shown(console)
 
 
 async def test_progress_of_a_task_wakes_the_view() -> None:

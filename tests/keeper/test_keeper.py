@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -477,8 +478,10 @@ async def test_a_keeper_continues_when_a_crashed_server_is_restarted(caplog: pyt
             assert not task.done()
             assert (await engine.doctor()).findings == ()
     messages = [record.getMessage() for record in caplog.records if record.name == "reelstate.keeper"]
-    assert len([message for message in messages if "database unreachable" in message]) == 1
-    assert "database reconnected" in messages
+    outages = [message.split(" duty=")[0] for message in messages if message.startswith("database ")]
+    assert outages[:2] == ["database unreachable", "database reconnected"]
+    # On a busy machine a connection may take longer than the timeout, which is an outage of its own.
+    assert all(one != other for one, other in pairwise(outages)), "an outage is logged once"
 
 
 @asynccontextmanager

@@ -116,7 +116,8 @@ async def pause(engine: Engine, job_id: int) -> None:
 
 async def follow(engine: Engine, job_id: int, console: Console) -> JobDetail:
     """Show a job until it is inactive, and return it."""
-    return await (_follow_live if console.is_terminal else _follow_plain)(engine, job_id, console)
+    draws = console.is_terminal and not console.is_dumb_terminal
+    return await (_follow_live if draws else _follow_plain)(engine, job_id, console)
 
 
 async def _follow_live(engine: Engine, job_id: int, console: Console) -> JobDetail:

@@ -37,7 +37,7 @@ async def _watch(database: str | None, job_id: int | None, *, as_json: bool) -> 
     async with connect(database, wait=True) as engine:
         screen = console()
         if job_id is None:
-            if screen.is_terminal and not as_json:
+            if screen.is_terminal and not screen.is_dumb_terminal and not as_json:
                 await watch_everything(engine, screen)
             await _stream(engine.watch(), as_json=as_json)
             return 0

@@ -67,15 +67,22 @@ def timeout_left(seconds: float) -> float:
 
 
 class RetryTimer:
-    """Delays the retries of one call until its timeout is over."""
+    """Delays the retries of one call until its timeout is over, or its task is cancelled."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
+        self._cancellations = _cancellations()
         self._delays = retry_delays(FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS)
         self._should_log = LogThrottle()
 
     async def wait(self, cause: BaseException, event: str) -> bool:
-        """Log `event` and its cause, wait for the next delay and return True; return False once the time is over."""
+        """Log `event` and its cause, wait for the next delay and return True; return False once the time is over.
+
+        Raises `CancelledError` if the task was cancelled since the call began: psycopg reports a statement that is
+        cancelled on a broken connection as the failure of that connection.
+        """
+        if _cancellations() > self._cancellations:
+            raise asyncio.CancelledError
         left = self._end - time.monotonic()
         if left <= 0:
             return False
@@ -84,3 +91,9 @@ class RetryTimer:
             logger.warning("%s error=%s retry_seconds=%.0f", event, error, left)
         await asyncio.sleep(min(left, next(self._delays)))
         return True
+
+
+def _cancellations() -> int:
+    """Return how many requests to cancel the current task are pending."""
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()

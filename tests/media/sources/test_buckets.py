@@ -2,8 +2,9 @@
 
 import asyncio
 import re
+import socket
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from tests.media.source_videos import BUILD, RATE, make_video, profile
 from tests.media.sources import web_server
 from tests.media.sources.web_server import WebServer
 from tests.s3 import s3_server
+from tests.waiting import until
 
 SECONDS = 4
 
@@ -69,10 +71,12 @@ async def test_an_outage_of_the_bucket_costs_an_attempt_and_no_job(
         async with library(tmp_path, gate=gate, backoff=0.1, storage_url=server.new_place()) as made:
             job = (await made.submit(make_video(tmp_path / "video.mp4", 2))).job_id
             await encoded(made.engine, job, 0)
+            port = urlsplit(server.endpoint).port or 0
             first.close()
-            gate.open(20)
-            error = await first_error(made.engine, job)
-            with s3_server(tmp_path / "s3", urlsplit(server.endpoint).port or 0):
+            async with held_port(port):
+                gate.open(20)
+                error = await first_error(made.engine, job)
+            with s3_server(tmp_path / "s3", port):
                 await made.completed(job)
                 chunks = (await made.engine.tasks(job, stage="encode")).items
                 assert max(chunk.attempt for chunk in chunks) > 1
@@ -80,6 +84,21 @@ async def test_an_outage_of_the_bucket_costs_an_attempt_and_no_job(
                     "error sending request (check that the endpoint is right and reachable; the task is retried)"
                     in error
                 )
+
+
+@asynccontextmanager
+async def held_port(port: int) -> AsyncIterator[None]:
+    """Refuse connections to the port of a server that is ending, and keep other processes from taking it."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+
+        def is_bound() -> bool:
+            with suppress(OSError):
+                holder.bind(("127.0.0.1", port))
+            return holder.getsockname()[1] == port
+
+        await until(is_bound)
+        yield
 
 
 async def first_error(engine: Engine, job_id: int) -> str:
