@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reelstate.core.errors import InvalidRequest
+from reelstate.core.model import Submission
 from reelstate.core.month import Month
 from reelstate.stores.archive import TABLES
 from reelstate.stores.sqlite.address import database_path
@@ -73,8 +74,7 @@ async def soak(url: str, rounds: int, jobs: int) -> list[int]:
         worker = await a_worker(engine)
         for _ in range(rounds):
             for _ in range(jobs // 100):
-                for _ in range(100):
-                    await engine.submit("simple", {"text": "x" * 200})
+                await engine.submit_many([Submission(pipeline="simple", spec={"text": "x" * 200})] * 100)
                 await engine.complete([done(task) for task in (await engine.claim(worker, 100)).tasks])
             clock.advance(31 * DAY)
             await engine.archive()
