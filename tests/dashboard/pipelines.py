@@ -20,7 +20,7 @@ async def work(task: rs.Run) -> str:
     folder, percent = Path(task.spec["folder"]), 0
     while not (folder / "all").exists() and not (folder / str(task.part)).exists():
         if (folder / f"fail-{task.part}").exists():
-            raise ValueError(f"part {task.part} was told to fail")
+            raise ValueError(f"part {task.part} must fail")
         percent = min(90, percent + 1)
         await task.progress(percent, f"waiting at part {task.part}")
         await asyncio.sleep(INTERVAL)  # the test is another process, which can only write files

@@ -70,7 +70,7 @@ def test_parts_that_failed_are_chosen_in_the_grid_and_retried(signed_in: Page, d
     (gates / "fail-2").touch()
     deployment.until_status(job, "failed")
     open_page(signed_in, deployment, f"jobs/{job}")
-    expect(signed_in.locator("main").get_by_text("part 2 was told to fail").first).to_be_visible()
+    expect(signed_in.locator("main").get_by_text("part 2 must fail").first).to_be_visible()
     (gates / "fail-2").unlink()
     (gates / "2").touch()
     before = {task["part"]: task["token"] for task in deployment.tasks(job)}
