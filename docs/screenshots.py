@@ -21,7 +21,7 @@ from playwright.sync_api import Page, sync_playwright
 ROOT: Final = Path(__file__).parents[1]
 IMAGES: Final = ROOT / "docs" / "images"
 TIMEOUT: Final = 600.0
-SIZE: Final = {"width": 1280, "height": 800}
+SIZE: Final = {"width": 1280, "height": 860}
 HALF: Final = 0.5
 """The share of the chunks that are done in the picture of the job."""
 BROWSERS: Final = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
@@ -59,6 +59,7 @@ def take(address: str) -> None:
         page.goto(address)
         page.locator("[data-connection=live]").wait_for()
         base = page.url
+        page.goto(f"{base}jobs")
         page.locator("main a[href*='jobs/']").first.click()
         _until_half_done(page)
         _save(page, "job")

@@ -110,6 +110,10 @@ def test_the_demo_kills_a_worker_checks_every_frame_and_shows_how_to_play(
         "REEL_DATABASE_URL": f"sqlite:///{folder / 'demo.db'}",
         "REEL_STORAGE_URL": str(folder / "media"),
     }
+    address = folder / "dashboard.signin"
+    assert f"watch it in a browser: the address is in {address}" in result.stdout
+    assert (address.stat().st_mode & 0o777, "/signin?code=" in address.read_text()) == (0o600, True)
+    assert "signin?code" not in result.stdout
     (show,) = re.findall(r"videos show \d+", result.stdout)
     assert f"plays: {stream}" in reel(*show.split(), **environment).text
 
