@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Browsers clip elements that are taller than this; longer lists are scaled. */
@@ -26,6 +26,29 @@ export interface VirtualListProps {
   /** The least width of the rows in pixels; narrower places scroll sideways. */
   minWidth?: number;
   role?: 'list' | 'table' | 'log' | 'grid';
+}
+
+interface PooledRowProps {
+  index: number;
+  y: number;
+  height: number;
+  row: (index: number) => ComponentChildren;
+}
+
+/** One element of the pool. Scrolling renders it only when it gets another row. */
+class PooledRow extends Component<PooledRowProps> {
+  override shouldComponentUpdate(next: PooledRowProps): boolean {
+    const { index, y, height, row } = this.props;
+    return next.index !== index || next.y !== y || next.height !== height || next.row !== row;
+  }
+
+  override render({ index, y, height, row }: PooledRowProps) {
+    return (
+      <div class="virtual-row" style={{ transform: `translateY(${y}px)`, height: `${height}px` }}>
+        {row(index)}
+      </div>
+    );
+  }
 }
 
 /** A list of any length of which only the visible rows exist. Its height comes from its class. */
@@ -93,11 +116,8 @@ export function VirtualList(props: VirtualListProps) {
   const pool = Math.ceil(height / rowHeight) + 2 * OVERSCAN + 2;
   const rows: ComponentChildren[] = [];
   for (let index = first; index < last; index++) {
-    const style = { transform: `translateY(${index * rowHeight + shift}px)`, height: `${rowHeight}px` };
     rows.push(
-      <div key={index % pool} class="virtual-row" style={style}>
-        {props.row(index)}
-      </div>,
+      <PooledRow key={index % pool} index={index} y={index * rowHeight + shift} height={rowHeight} row={props.row} />,
     );
   }
   return (
