@@ -31,10 +31,10 @@ const PLACES: Readonly<Record<string, Placing>> = {
       downloading_inputs: [3, 0],
       processing: [4, 0],
       uploading_outputs: [5, 0],
-      completed: [6.1, 0],
+      completed: [6.25, 0],
       quarantined: [1.6, 1.5],
       failed: [4, 1.5],
-      cancelled: [3, 2.6],
+      cancelled: [3, 2.7],
     },
     group: { name: 'running', states: ['validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs'] },
   },
@@ -42,8 +42,8 @@ const PLACES: Readonly<Record<string, Placing>> = {
   worker: { states: { active: [0, 0], draining: [2, 0], offline: [1, 1.3] } },
 };
 
-export const NODE = { width: 132, height: 44 };
-const COLUMN = 156;
+export const NODE = { width: 150, height: 44 };
+const COLUMN = 172;
 const ROW = 112;
 const MARGIN = 30;
 
@@ -104,10 +104,11 @@ export function drawMachine(entity: string, states: readonly string[], transitio
   if (group) boxes.set(group.name, group);
   const drawn = simplify(transitions, isGrouped ? placing.group : undefined);
   const pairs = new Set(drawn.map((each) => `${each.from}>${each.to}`));
+  const obstacles = [...boxes.values()];
   const edges = drawn.flatMap((each) => {
     const from = boxes.get(each.from);
     const to = boxes.get(each.to);
-    return from && to ? [{ ...each, path: route(from, to, pairs.has(`${each.to}>${each.from}`)) }] : [];
+    return from && to ? [{ ...each, path: route(from, to, pairs.has(`${each.to}>${each.from}`), obstacles) }] : [];
   });
   const all = [...boxes.values()];
   return { nodes, group, edges, width: Math.max(...all.map((box) => box.x + box.width)) + MARGIN, height: Math.max(...all.map((box) => box.y + box.height)) + MARGIN };
@@ -122,7 +123,7 @@ function around(boxes: readonly Box[], side: number, top: number): Box {
 }
 
 /** Return a curve from the border of one box to that of another; of a pair of opposite arrows each keeps to its side. */
-export function route(from: Box, to: Box, isPair: boolean): string {
+export function route(from: Box, to: Box, isPair: boolean, obstacles: readonly Box[] = []): string {
   const shift = isPair ? 9 : 0;
   const a = centre(from);
   const b = centre(to);
@@ -135,9 +136,9 @@ export function route(from: Box, to: Box, isPair: boolean): string {
     const start = isRight ? from.x + from.width : from.x;
     const end = isRight ? to.x : to.x + to.width;
     const offset = y + (isRight ? -shift : shift);
-    // A box between the two is passed by in an arc below.
-    const isFar = Math.abs(end - start) > COLUMN * 1.05;
-    if (!isFar) return `M${round(start)},${round(offset)}L${round(end)},${round(offset)}`;
+    const isBlocked = obstacles.some((box) => box !== from && box !== to && box.y < offset && offset < box.y + box.height && box.x < Math.max(start, end) && box.x + box.width > Math.min(start, end));
+    if (!isBlocked) return `M${round(start)},${round(offset)}L${round(end)},${round(offset)}`;
+    // Boxes between the two are passed by in an arc above.
     const [p, q] = [a.x + (isRight ? 1 : -1) * (from.width / 4), b.x + (isRight ? -1 : 1) * (to.width / 4)];
     const sink = from.y - 34;
     return `M${round(p)},${round(from.y)}C${round(p)},${round(sink)} ${round(q)},${round(sink)} ${round(q)},${round(to.y)}`;
@@ -146,6 +147,13 @@ export function route(from: Box, to: Box, isPair: boolean): string {
   const startY = isDown ? from.y + from.height : from.y;
   const endY = isDown ? to.y : to.y + to.height;
   const side = isDown ? shift : -shift;
+  if (Math.abs(b.y - a.y) > 2 * ROW && overlapX < 24) {
+    // Far below: down beside everything, then to the side of the box.
+    const isRight = b.x > a.x;
+    const at = a.x - from.width * 0.3;
+    const end = isRight ? to.x : to.x + to.width;
+    return `M${round(at)},${round(startY)}L${round(at)},${round(b.y - 40)}C${round(at)},${round(b.y)} ${round(at)},${round(b.y)} ${round(at + 40)},${round(b.y)}L${round(end)},${round(b.y)}`;
+  }
   let p: number;
   let q: number;
   if (overlapX > 24) {
