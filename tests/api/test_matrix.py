@@ -104,6 +104,7 @@ MATRIX = {
     f"POST {WEBHOOK}/deliveries/{{delivery_id}}/redeliver": Line(WRITE, permit=True),
     "GET /api/v1/schedules": Line(READ, permit=True),
     "POST /api/v1/schedules": Line(WRITE, permit=True, body={"name": "x", "pipeline": "simple", "timing": "@daily"}),
+    "POST /api/v1/schedules/preview": Line(READ, body={"timing": "@daily"}),
     f"GET {SCHEDULE}": Line(READ, permit=True),
     f"PATCH {SCHEDULE}": Line(WRITE, permit=True, body={}),
     f"DELETE {SCHEDULE}": Line(WRITE, permit=True),

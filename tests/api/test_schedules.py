@@ -40,6 +40,16 @@ async def test_a_schedule_is_created_shown_changed_and_deleted(api: Server) -> N
     assert (await api.ask("ada", "GET", PATH)).json() == []
 
 
+async def test_a_timing_is_previewed_without_a_schedule(api: Server) -> None:
+    body = {"timing": "30 2 * * *", "timezone": "Europe/Berlin", "starts_at": "2099-07-01T00:00:00Z"}
+    shown = await api.ask("reader", "POST", f"{PATH}/preview", json={**body, "ends_at": "2099-07-02T12:00:00Z"})
+    assert shown.json() == {"ticks": ["2099-07-01T00:30:00Z", "2099-07-02T00:30:00Z"]}
+    assert len((await api.ask("ada", "POST", f"{PATH}/preview", json={"timing": "every 15m"})).json()["ticks"]) == 10
+    wrong = await api.ask("ada", "POST", f"{PATH}/preview", json={"timing": "61 * * * *"})
+    assert (wrong.status_code, wrong.json()["field"]) == (422, "timing")
+    assert (await api.ask("ada", "GET", PATH)).json() == []
+
+
 async def test_a_user_sees_and_changes_only_their_own_schedules(api: Server) -> None:
     await create(api, "ada")
     path = f"{PATH}/nightly"

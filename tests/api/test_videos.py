@@ -169,3 +169,14 @@ async def test_possible_secrets_in_a_source_address_are_not_shown(library: Video
     shown = await library.api.ask("ada", "GET", f"{VIDEOS}/{video_id}")
     assert "canary" not in listed.text + shown.text
     assert shown.json()["source"] == "https://example.com/video.mov?…"
+
+
+async def test_a_video_in_progress_is_viewable_once_its_playlist_is_there(library: VideoLibrary) -> None:
+    video_id, _ = await library.make()
+    assert (await library.show(video_id))["viewable"] is False
+    worker = await a_worker(library.api.engine)
+    await library.api.engine.claim(worker, 1)
+    shown = await library.show(video_id)
+    assert (shown["status"], shown["viewable"]) == ("processing", False)
+    await library.storage.replace_bytes(f"videos/{video_id}/master.m3u8", b"#EXTM3U\n")
+    assert (await library.show(video_id))["viewable"] is True

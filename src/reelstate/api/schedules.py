@@ -86,6 +86,15 @@ class ScheduleChange(Input):
     ends_at: AwareDatetime | None = None
 
 
+class TimingRequest(Input):
+    model_config = ConfigDict(json_schema_extra={"example": {"timing": "30 2 * * *", "timezone": "Europe/Berlin"}})
+
+    timing: Timing
+    timezone: Zone = "UTC"
+    starts_at: AwareDatetime | None = Field(default=None, description="No tick is before it.")
+    ends_at: AwareDatetime | None = Field(default=None, description="No tick is after it.")
+
+
 class Pause(Input):
     model_config = ConfigDict(json_schema_extra={"example": {"note": "the disk is full"}})
 
@@ -117,6 +126,10 @@ class ScheduleDetailDocument(ScheduleDocument):
     runs: list[RunDocument] = Field(description="The last ten runs, newest first.")
 
 
+class TicksDocument(BaseModel):
+    ticks: list[datetime] = Field(description="The next ten ticks.")
+
+
 @like(Backfill)
 class BackfillDocument(BaseModel):
     ticks: list[datetime] = Field(description="Ticks that make a job.")
@@ -139,6 +152,12 @@ async def create(engine: OnEngine, principal: Writer, body: NewSchedule) -> Docu
         body.name, body.pipeline, body.timing, actor=principal.actor, user_id=user_id, **options
     )
     return schedule_document(made)
+
+
+@router.post("/preview", response_model=TicksDocument)
+async def preview(engine: OnEngine, _: Reader, body: TimingRequest) -> Document:
+    """List the next ten ticks of a timing. Nothing is created."""
+    return {"ticks": list(await engine.schedules.preview(**body.model_dump()))}
 
 
 @router.get("/{name}", response_model=ScheduleDetailDocument)

@@ -146,6 +146,7 @@ class VideoDetailDocument(VideoDocument):
             "example": {
                 **VIDEO,
                 "plays": "/api/v1/videos/244813922304/files/videos/244813922304/master.m3u8",
+                "viewable": True,
                 "progress": 100.0,
                 "qualities": [
                     {
@@ -166,6 +167,7 @@ class VideoDetailDocument(VideoDocument):
     )
 
     plays: str | None = Field(description="The path of the playlist of the current version, or of the one in progress.")
+    viewable: bool = Field(description="Whether the playlist can be read; in progress, from the first segments on.")
     progress: float | None = Field(description="Progress in percent of the version that `qualities` shows.")
     qualities: list[QualityDocument]
     versions: list[VersionDocument]

@@ -12,7 +12,7 @@ from reelstate.api.context import OnEngine
 from reelstate.api.digests import ContentDigest, sha256_in
 from reelstate.api.errors import problems
 from reelstate.api.jobs import IdempotencyKey, paged, user_of
-from reelstate.api.library import InLibrary
+from reelstate.api.library import InLibrary, Library
 from reelstate.api.operations import IfMatch, version_in
 from reelstate.api.schemas import LARGEST_ID, After, Limit, PageDocument
 from reelstate.api.sources import require_source
@@ -164,6 +164,7 @@ async def video(
     return {
         **video_document(detail.video),
         "plays": _plays(detail.video),
+        "viewable": await _is_viewable(library, detail.video),
         "versions": [_version(each, video_id) for each in detail.versions],
         **await _load_progress(engine, detail),
     }
@@ -305,6 +306,13 @@ def _plays(video: Video) -> str | None:
     """Return the path of a video's playlist; a first version plays while it is in progress."""
     unwatchable = video.deleted_at is not None or (video.current is None and video.status is not VideoStatus.PROCESSING)
     return None if unwatchable else file_path(video.id, keys.video(video.id, MASTER))
+
+
+async def _is_viewable(library: Library, video: Video) -> bool:
+    """Return whether the playlist can be read: that of a version in progress appears with its first segments."""
+    if video.current is not None or _plays(video) is None:
+        return _plays(video) is not None
+    return await library.storage.size(keys.video(video.id, MASTER)) is not None
 
 
 def _version(version: VideoVersion, video_id: int) -> Document:

@@ -929,6 +929,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/schedules/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List the next ten ticks of a timing
+         * @description List the next ten ticks of a timing. Nothing is created.
+         */
+        post: operations["schedules_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/schedules/{name}": {
         parameters: {
             query?: never;
@@ -4821,6 +4841,44 @@ export interface components {
          * @enum {string}
          */
         TaskStatus: "new" | "ready" | "running" | "done" | "error" | "skipped" | "cancelled";
+        /** TicksDocument */
+        TicksDocument: {
+            /**
+             * Ticks
+             * @description The next ten ticks.
+             */
+            ticks: string[];
+        };
+        /**
+         * TimingRequest
+         * @example {
+         *       "timezone": "Europe/Berlin",
+         *       "timing": "30 2 * * *"
+         *     }
+         */
+        TimingRequest: {
+            /**
+             * Timing
+             * @description A cron expression, @hourly, @daily, @weekly, @monthly, @yearly, or `every 15m`.
+             */
+            timing: string;
+            /**
+             * Timezone
+             * @description An IANA time zone, such as Europe/Berlin.
+             * @default UTC
+             */
+            timezone: string;
+            /**
+             * Starts At
+             * @description No tick is before it.
+             */
+            starts_at?: string | null;
+            /**
+             * Ends At
+             * @description No tick is after it.
+             */
+            ends_at?: string | null;
+        };
         /** TransitionDocument */
         TransitionDocument: {
             /** From */
@@ -4986,7 +5044,8 @@ export interface components {
          *       "title": "Holiday",
          *       "user_id": "ada",
          *       "version": 1,
-         *       "versions": []
+         *       "versions": [],
+         *       "viewable": true
          *     }
          */
         VideoDetailDocument: {
@@ -5058,6 +5117,11 @@ export interface components {
              * @description The path of the playlist of the current version, or of the one in progress.
              */
             plays: string | null;
+            /**
+             * Viewable
+             * @description Whether the playlist can be read; in progress, from the first segments on.
+             */
+            viewable: boolean;
             /**
              * Progress
              * @description Progress in percent of the version that `qualities` shows.
@@ -10148,6 +10212,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ScheduleDocument"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Content Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    schedules_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TimingRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TicksDocument"];
                 };
             };
             /** @description Bad Request */

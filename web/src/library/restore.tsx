@@ -1,6 +1,6 @@
 /** Undo the deletion of a video. */
 
-import { addressOf, ApiError, send } from '../api/client';
+import { api } from '../api/client';
 import type { Video } from '../api/types';
 import { Icon } from '../components/Icon';
 import { toast, toastError } from '../components/Toast';
@@ -8,11 +8,10 @@ import { may } from '../session';
 
 export async function restoreVideo(id: string): Promise<void> {
   try {
-    await send('post', addressOf('/api/v1/videos/{video_id}/restore', { video_id: id }));
+    await api.post('/api/v1/videos/{video_id}/restore', { path: { video_id: id } });
     toast('The video is restored');
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 404 || error.status === 405)) toast('This video cannot be restored', 'error', { hint: error.hint ?? 'its files may have been removed' });
-    else toastError(error);
+    toastError(error);
   }
 }
 

@@ -1,6 +1,6 @@
 /** One video: its player, its versions and what they weigh, and a comparison of two of them. */
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { addressOf, api, send } from '../api/client';
 import type { Quality, VideoDetail, VideoVersion } from '../api/types';
 import { confirm } from '../components/Confirm';
@@ -149,12 +149,13 @@ function Shown({ video, reload }: { video: VideoDetail; reload: () => void }) {
 function Screen({ video, version }: { video: VideoDetail; version: VideoVersion | undefined }) {
   const path = version?.plays ?? video.plays;
   const source = path === null ? null : pathAddress(path).href;
-  const isLive = !version && video.current === null;
-  const isThere = useExists(source, isLive);
+  // A version in progress can be read from its first segments on. What once played stays.
+  const started = useRef(false);
+  started.current ||= version !== undefined || video.viewable;
   // A stream that began while it was encoded goes on playing when the job completes: it is not loaded anew.
   const key = `${video.id}:${version?.job ?? 'current'}`;
   const label = video.title || nameOf(video.source);
-  if (source && isThere) return <Player key={key} source={source} poster={posterOf(video, version?.job)?.href ?? null} title={label} />;
+  if (source && started.current) return <Player key={key} source={source} poster={posterOf(video, version?.job)?.href ?? null} title={label} />;
   const failed = video.status === 'failed';
   return (
     <div class="player">
@@ -185,27 +186,6 @@ function Screen({ video, version }: { video: VideoDetail; version: VideoVersion 
       </div>
     </div>
   );
-}
-
-/** Tell whether a stream can be read; the one of a running job is asked for again until it is there. */
-function useExists(source: string | null, isLive: boolean): boolean {
-  const [found, setFound] = useState<string | null>(null);
-  useEffect(() => {
-    if (!source || !isLive || found === source) return;
-    const abort = new AbortController();
-    const look = () =>
-      fetch(source, { method: 'HEAD', signal: abort.signal, credentials: 'same-origin' }).then(
-        (response) => response.ok && setFound(source),
-        () => undefined,
-      );
-    void look();
-    const timer = setInterval(() => void look(), 1000);
-    return () => {
-      clearInterval(timer);
-      abort.abort();
-    };
-  }, [source, isLive, found]);
-  return source !== null && (!isLive || found === source);
 }
 
 const QUALITY_STATUS: Record<string, string> = { completed: 'completed', skipped: 'skipped', failed: 'failed', processing: 'running', pending: 'pending' };

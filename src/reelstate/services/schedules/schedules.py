@@ -56,6 +56,7 @@ from reelstate.services.schedules.ticks import (
     new_run,
     run_due,
 )
+from reelstate.services.schedules.timing import Timing
 from reelstate.services.submit import USER_LIMIT, CheckedRequest
 from reelstate.stores.store import NoRow, Statement, Transaction
 
@@ -139,6 +140,24 @@ class Schedules:
             return [schedule_of(row, last.get(row.id)) for row in rows]
 
         return await self._store.read(flow)
+
+    async def preview(
+        self,
+        timing: str,
+        *,
+        timezone: str = "UTC",
+        starts_at: datetime | None = None,
+        ends_at: datetime | None = None,
+    ) -> list[datetime]:
+        """Return the next ten ticks of a timing. Raises `InvalidRequest`."""
+        first, last = check_time("starts_at", starts_at), check_time("ends_at", ends_at)
+        found = Timing.parse("", timing, timezone, starts_at=first, ends_at=last)
+
+        async def flow(transaction: Transaction) -> datetime:
+            (store_time,) = await transaction.run(NOW)
+            return store_time.at
+
+        return list(islice(found.upcoming(found.following(await self._store.read(flow))), SHOWN))
 
     async def get(self, name: str, *, owner: str | None = None) -> ScheduleDetail:
         """Return a schedule with its next ten ticks and its last ten runs. Raises `NotFound`."""

@@ -1,10 +1,10 @@
 /** The graph of stages, with counts that move. */
 
-import { Graph as Layout, layout } from '@dagrejs/dagre';
 import { useMemo } from 'preact/hooks';
 import type { Stage } from '../../api/types';
 import { Mark } from '../../components/Icon';
 import { number, shortNumber } from '../../format';
+import { layered } from '../../layered';
 import { toneOf } from '../../status';
 import { countOf, type JobGrid } from './grid';
 
@@ -20,24 +20,22 @@ interface Placed {
 
 /** Lay out the stages from left to right. */
 export function placeStages(stages: readonly { name: string; after: readonly string[] }[]): Placed {
-  const graph = new Layout();
-  graph.setGraph({ rankdir: 'LR', ranksep: 20, nodesep: 10, marginx: 2, marginy: 2 });
-  graph.setDefaultEdgeLabel(() => ({}));
-  for (const stage of stages) graph.setNode(stage.name, { width: WIDTH, height: HEIGHT });
-  for (const stage of stages) for (const before of stage.after) graph.setEdge(before, stage.name);
-  layout(graph);
-  const nodes = new Map(graph.nodes().map((name) => [name, { x: (graph.node(name).x ?? 0) - WIDTH / 2, y: (graph.node(name).y ?? 0) - HEIGHT / 2 }]));
-  const edges = graph.edges().map(({ v, w }) => ({ from: v, to: w, path: curve(graph.edge(v, w).points ?? []) }));
-  return { nodes, edges, width: graph.graph().width ?? 0, height: graph.graph().height ?? 0 };
+  const { edges, ...placed } = layered(stages, { width: WIDTH, height: HEIGHT, layerGap: 20, nodeGap: 10, margin: 2 });
+  return { ...placed, edges: edges.map(({ from, to, points }) => ({ from, to, path: curve(points) })) };
 }
 
+/** Join points by curves that leave and arrive level; two points at one height are joined by a line. */
 function curve(points: readonly { x: number; y: number }[]): string {
   const [first, ...rest] = points;
-  const last = rest.at(-1);
-  if (!first || !last) return '';
-  const bend = Math.max(10, (last.x - first.x) / 2);
-  if (points.length <= 3) return `M${first.x},${first.y}C${first.x + bend},${first.y} ${last.x - bend},${last.y} ${last.x},${last.y}`;
-  return `M${first.x},${first.y}${rest.map((point) => `L${point.x},${point.y}`).join('')}`;
+  if (!first) return '';
+  let path = `M${first.x},${first.y}`;
+  let last = first;
+  for (const point of rest) {
+    const middle = (last.x + point.x) / 2;
+    path += last.y === point.y ? `L${point.x},${point.y}` : `C${middle},${last.y} ${middle},${point.y} ${point.x},${point.y}`;
+    last = point;
+  }
+  return path;
 }
 
 export interface StageGraphProps {

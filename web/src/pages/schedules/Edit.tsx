@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { addressOf, api, ApiError, send } from '../../api/client';
+import { api, ApiError } from '../../api/client';
 import type { Schedule } from '../../api/types';
 import { Field, FormDialog } from '../../components/Field';
 import { toast } from '../../components/Toast';
@@ -133,8 +133,8 @@ function usePreview(timing: string, timezone: string): PreviewState {
     }
     const abort = new AbortController();
     const timer = setTimeout(() => {
-      send('post', addressOf('/api/v1/schedules/preview'), { body: { timing: timing.trim(), timezone: timezone.trim() || 'UTC' }, signal: abort.signal }).then(
-        (found) => setState({ ticks: (found as { ticks: string[] }).ticks, error: '' }),
+      api.post('/api/v1/schedules/preview', { body: { timing: timing.trim(), timezone: timezone.trim() || 'UTC' }, signal: abort.signal }).then(
+        (found) => setState({ ticks: found.ticks, error: '' }),
         (error) => {
           if (abort.signal.aborted) return;
           setState(error instanceof ApiError && error.status === 422 ? { ticks: [], error: [error.message, error.hint].filter(Boolean).join(': ') } : null);
