@@ -13,7 +13,7 @@ const SILENCE = 46_000;
 /** Milliseconds in which events are gathered before a tab gets them. */
 const GATHER = 50;
 const FIRST_DELAY = 500;
-const MAX_DELAY = 10_000;
+const MAX_DELAY = 4_000;
 /** Milliseconds for which the stream stays open without a tab: a reload finds it again. */
 const LINGER = 5_000;
 

@@ -275,7 +275,7 @@ function JobTable({ list, filter }: { list: JobList; filter: JobFilter }) {
           head={
             !isNarrow.value && (
               <div class="jobs-row jobs-columns" role="row" style={{ gridTemplateColumns: tracks }}>
-                {canWrite && <span role="columnheader" aria-label="Selected" />}
+                {canWrite && <span role="columnheader"><span class="visually-hidden">Selected</span></span>}
                 {columns.map((column) => (
                   <span key={column.id} role="columnheader" class={column.isNumber ? 'number' : ''}>
                     {column.label}

@@ -11,6 +11,7 @@ const PAGE = 100;
 const LARGEST_PAGE = 500;
 /** The least milliseconds between two reads of the first page that events cause. */
 const EVERY = 1000;
+const SOON = 30;
 
 export class JobList {
   readonly rows = signal<readonly JobRow[] | undefined>(undefined);
@@ -25,6 +26,7 @@ export class JobList {
   private unlisten: (() => void) | null = null;
   private timer: ReturnType<typeof setTimeout> | null = null;
   private early: EventMessage[] | null = [];
+  private lastRead = 0;
   private abort = new AbortController();
 
   constructor(private readonly filter: JobFilter) {}
@@ -85,6 +87,7 @@ export class JobList {
   private async read(limit: number, after: string | undefined, done: (rows: JobRow[], after: string | null) => void): Promise<void> {
     const { signal: aborted } = this.abort;
     this.isReading.value = true;
+    this.lastRead = Date.now();
     try {
       const { statuses, pipeline, user, isFlagged, isArchived } = this.filter;
       const page = await api.get('/api/v1/jobs', {
@@ -125,7 +128,7 @@ export class JobList {
       this.timer = setTimeout(() => {
         this.timer = null;
         void this.readNewest();
-      }, EVERY);
+      }, Math.max(SOON, this.lastRead + EVERY - Date.now()));
     }
   }
 }
