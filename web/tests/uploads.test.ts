@@ -34,7 +34,7 @@ describe('the plan of an upload', () => {
   });
 
   it('writes names in base64 of UTF-8', () => {
-    expect(metadataOf('Über.mp4')).toBe(`filename ${Buffer.from('Über.mp4').toString('base64')}`);
+    expect(metadataOf('Über.mp4')).toBe('filename w5xiZXIubXA0');
     expect(titleOf('my_holiday.2026.mov')).toBe('my holiday.2026');
     expect(titleOf('.mp4')).toBe('.mp4');
   });
