@@ -30,7 +30,7 @@ GRID: Final = re.compile(r"Tasks of encode: ([\d,]+) of ([\d,]+) done")
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "reelstate", "demo", "--folder", folder, "--seconds", "120", "--stay"]
+        command = [sys.executable, "-m", "reelstate", "demo", "--folder", folder, "--seconds", "112", "--stay"]
         demo = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)  # noqa: S603 - our own command
         try:
             take(_address(Path(folder), demo))

@@ -19,6 +19,7 @@ from tests.waiting import until_true
 
 APP: Final = "tests.dashboard.pipelines:gated"
 QUICK: Final = {
+    "REEL_WORKER_PREFETCH": "0",
     "REEL_HEARTBEAT": "0.5",
     "REEL_STALE_AFTER": "2",
     "REEL_SWEEP_EVERY": "0.3",

@@ -14,7 +14,7 @@ async def plan(task: rs.Run) -> dict[str, list[int]]:
     return {"parts": list(range(task.spec["parts"]))}
 
 
-@gated.stage(after=plan, each="plan.parts", attempts=2, lease=4, timeout=600)
+@gated.stage(after=plan, each="plan.parts", attempts=2, backoff=0.1, lease=4, timeout=600)
 async def work(task: rs.Run) -> str:
     """Report progress until the gate of the part, or of all parts, is open; a file `fail-PART` makes it fail."""
     folder, percent = Path(task.spec["folder"]), 0
