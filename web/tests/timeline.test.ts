@@ -63,6 +63,17 @@ describe('lanes', () => {
     expect(rows).toHaveLength(1);
   });
 
+  test('a task that is given back at once opens no lane', () => {
+    const runs = runsOf([
+      { part: 0, worker: 0, start: 0, end: 10_000 },
+      { part: 1, worker: 0, start: 100, end: 130 },
+    ]);
+    runs.outcome[1] = OUTCOMES.indexOf('released');
+    expect(layoutTimeline(runs, 10_000)).toHaveLength(1);
+    runs.outcome[1] = OUTCOMES.indexOf('error');
+    expect(layoutTimeline(runs, 10_000)).toHaveLength(2);
+  });
+
   test('a run that still runs keeps its lane', () => {
     const rows = layoutTimeline(
       runsOf([

@@ -192,6 +192,8 @@ function byStart(runs: Runs): Float64Array {
   return packed;
 }
 
+const RELEASED = OUTCOMES.indexOf('released');
+
 /** More runs than a timeline has; times of two years still fit into the rest of a number. */
 const PACK = 2 ** 20;
 
@@ -215,6 +217,8 @@ export function layoutTimeline(runs: Runs, now: number): TimelineRow[] {
     const end = runs.end[index] || now;
     const lateness = Math.min(MAX_OVERLAP, (end - start) * 0.1);
     let lane = of.free.findIndex((free) => free <= start + lateness);
+    // A task that was given back at once is counted, but it opens no lane.
+    if (lane < 0 && runs.outcome[index] === RELEASED && end - start < MAX_OVERLAP) continue;
     if (lane < 0) {
       lane = of.rows.length;
       of.rows.push({ worker, lane, runs: [], busy: 0 });
