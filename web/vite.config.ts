@@ -13,6 +13,19 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
+    // Small pages share a file: they compress better together than apart.
+    rolldownOptions: {
+      output: {
+        advancedChunks: {
+          includeDependenciesRecursively: false,
+          groups: [
+            { name: 'ui', priority: 1, test: /src\/(?!pages|library|main|styles|components\/Chart)|node_modules\/(@?preact)/ },
+            { name: 'operate', test: /src\/pages\/(Keys|Pauses|Archive|Settings|Webhooks|Schedules|Pipelines|Machines|settings|webhooks|schedules|pipelines|machines)\b/ },
+            { name: 'library', test: /src\/(library|pages\/Videos?\b)/ },
+          ],
+        },
+      },
+    },
   },
   worker: { format: 'es' },
   server: {

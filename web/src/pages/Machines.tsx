@@ -60,7 +60,7 @@ function Chart({ machine, counts, isCounted }: { machine: Machine; counts: Recor
     <>
       <Panel title={`States of a ${machine.entity}`} isFlush actions={<span class="muted small">Choose a state to see where it leads.</span>}>
         <div class="machine-scroll" tabIndex={0} role="group" aria-label={`State diagram of a ${machine.entity}`}>
-          <svg class="machine" viewBox={`0 0 ${drawing.width} ${drawing.height}`} width={drawing.width} height={drawing.height} role="presentation">
+          <svg class="machine" viewBox={`0 0 ${drawing.width} ${drawing.height}`} style={{ maxWidth: `${drawing.width}px`, minWidth: `${Math.min(drawing.width, 880)}px` }} role="presentation">
             <defs>
               {(['none', 'out', 'in', 'dim'] as const).map((kind) => (
                 <marker key={kind} id={`arrow-${kind}`} class="machine-arrow" data-emphasis={kind} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">

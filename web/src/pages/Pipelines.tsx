@@ -200,7 +200,13 @@ function OnePipeline({ versions, load, reload }: { versions: readonly Pipeline[]
                     </span>
                   </td>
                   <td data-label="After">{stage.after.join(', ')}</td>
-                  <td data-label="Tasks">{stage.each ? <code>{`one for each of ${stage.each}`}</code> : 'one'}</td>
+                  <td data-label="Tasks">{stage.each ? (
+                      <span>
+                        one for each of <code>{stage.each}</code>
+                      </span>
+                    ) : (
+                      'one'
+                    )}</td>
                   <td data-label="Phase">{wordsOf(stage.phase)}</td>
                   <td data-label="Needs">
                     <span class="tags">

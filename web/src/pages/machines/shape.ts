@@ -104,11 +104,13 @@ export function drawMachine(entity: string, states: readonly string[], transitio
   if (group) boxes.set(group.name, group);
   const drawn = simplify(transitions, isGrouped ? placing.group : undefined);
   const pairs = new Set(drawn.map((each) => `${each.from}>${each.to}`));
-  const obstacles = [...boxes.values()];
+  // The group is in the way of what passes by, not of what is inside of it.
+  const inside = new Set(group?.states);
+  const obstaclesOf = (each: Transition) => (inside.has(each.from) || inside.has(each.to) ? [...nodes.values()] : [...boxes.values()]);
   const edges = drawn.flatMap((each) => {
     const from = boxes.get(each.from);
     const to = boxes.get(each.to);
-    return from && to ? [{ ...each, path: route(from, to, pairs.has(`${each.to}>${each.from}`), obstacles) }] : [];
+    return from && to ? [{ ...each, path: route(from, to, pairs.has(`${each.to}>${each.from}`), obstaclesOf(each)) }] : [];
   });
   const all = [...boxes.values()];
   return { nodes, group, edges, width: Math.max(...all.map((box) => box.x + box.width)) + MARGIN, height: Math.max(...all.map((box) => box.y + box.height)) + MARGIN };
