@@ -98,7 +98,6 @@ function Chart({ machine, counts, isCounted }: { machine: Machine; counts: Recor
                   role="button"
                   tabIndex={0}
                   aria-pressed={selected === state}
-                  aria-label={`${wordsOf(state)}${value ? `: ${value.count}` : ''}`}
                   onClick={select}
                   onKeyDown={(event) => {
                     if (event.key !== 'Enter' && event.key !== ' ') return;
@@ -112,7 +111,7 @@ function Chart({ machine, counts, isCounted }: { machine: Machine; counts: Recor
                     <Mark tone={toneOf(state)} />
                   </g>
                   <text class="machine-name" x="30" y="19">
-                    {wordsOf(state)}
+                    {wordsOf(state)}{' '}
                   </text>
                   <text class="machine-count" x="30" y="35">
                     {value ? count(value.count, value.capped) : isCounted ? '' : '…'}
@@ -156,7 +155,7 @@ function Transitions({ machine, selected, counts }: { machine: Machine; selected
         )
       }
     >
-      <div class="table-scroll machine-table">
+      <div class="table-scroll machine-table" tabIndex={0} role="group" aria-label="Transitions">
         <table class="table">
           <thead>
             <tr>

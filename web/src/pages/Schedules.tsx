@@ -92,7 +92,7 @@ function List() {
                     {each.paused && <span class="tag warn">paused</span>}
                   </span>
                   <span class="muted small truncate">
-                    <code>{each.timing}</code> {each.timezone}, <a href={hrefOf(['pipelines', each.pipeline])}>{each.pipeline}</a>
+                    <code>{each.timing}</code> {each.timezone}, <a class="in-text" href={hrefOf(['pipelines', each.pipeline])}>{each.pipeline}</a>
                   </span>
                 </div>
                 <div class="schedule-next small">
@@ -286,7 +286,7 @@ function OneSchedule({ name }: { name: string }) {
             </dd>
             <dt>Pipeline</dt>
             <dd>
-              <a href={hrefOf(['pipelines', found.pipeline])}>{found.pipeline}</a>, priority {found.priority}
+              <a class="in-text" href={hrefOf(['pipelines', found.pipeline])}>{found.pipeline}</a>, priority {found.priority}
             </dd>
             {found.user_id && (
               <>

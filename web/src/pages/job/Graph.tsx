@@ -81,7 +81,6 @@ function Node({ stage, x, y, grid, isActive, selected, onSelect }: StageGraphPro
       data-stage={stage.name}
       data-status={status}
       aria-pressed={selected === stage.name}
-      aria-label={`${stage.name}: ${status}, ${text}${failed ? `, ${failed} failed` : ''}`}
       title={[stage.name, total ? `${number(done)} of ${number(total)}` : '', `phase ${stage.phase}`, stage.needs.length && `needs ${stage.needs.join(', ')}`, stage.waits_for.length && `no worker has ${stage.waits_for.join(', ')}`]
         .filter(Boolean)
         .join('\n')}
@@ -90,10 +89,10 @@ function Node({ stage, x, y, grid, isActive, selected, onSelect }: StageGraphPro
     >
       <span class="graph-line">
         <Mark tone={toneOf(status)} />
-        <span class="truncate graph-name">{stage.name}</span>
+        <span class="truncate graph-name">{stage.name}</span> <span class="visually-hidden">{status}</span>
       </span>
       <span class="graph-line small muted">
-        {text}
+        {text}{' '}
         {failed > 0 && <span class={isActive ? 'tone-retrying' : 'tone-failed'}>{number(failed)} ✕</span>}
       </span>
       <span class="graph-fill" style={{ transform: `scaleX(${Math.min(1, fraction)})` }} />
