@@ -42,7 +42,7 @@ export default function Archive(_: PageProps) {
     <div class="stack">
       <div class="row wrap">
         <form
-          class="row grow"
+          class="row wrap grow"
           onSubmit={(event) => {
             event.preventDefault();
             if (/^\d+$/.test(id.trim())) navigate(hrefOf(['jobs', id.trim()]));

@@ -128,8 +128,11 @@ export default function Keys(_: PageProps) {
                 {visible.map((key) => (
                   <tr key={key.id} data-key={key.id}>
                     <td data-label="Name">
-                      <strong>{key.name}</strong>
-                      <div class="muted small mono">reel_{key.id}_…</div>
+                      <span>
+                        <strong>{key.name}</strong>
+                        <br />
+                        <span class="muted small mono">reel_{key.id}_…</span>
+                      </span>
                     </td>
                     <td data-label="State">
                       <Status status={TONES[stateOf(key, now.value)]} label={stateOf(key, now.value)} />
