@@ -66,7 +66,7 @@ export function BulkDialog(props: BulkProps) {
   const needsReason = action === 'quarantine';
   return (
     <Dialog
-      title={`${words.verb}${count ? ` of ${plural(count.jobs, 'job')}`.replace(' of', action === 'reprioritise' ? ' of' : '') : ' …'}`}
+      title={count ? `${words.verb}${action === 'reprioritise' ? ' of' : ''} ${plural(count.jobs, 'job')}` : `${words.verb} …`}
       onClose={props.onClose}
       foot={
         <>
