@@ -190,7 +190,7 @@ async def find_conflicts(stage: Stage, url: str, name: str, others: Iterable[str
 )
 async def test_no_two_verbs_meet_badly(stage: Stage, url: str, name: str) -> None:
     conflicts = await find_conflicts(
-        stage, url, name, ["fail the other", "reclaim", "complete both", "cancel"], again=False
+        stage, url, name, ["fail the other", "complete the other", "reclaim", "complete both", "cancel"], again=False
     )
     assert not conflicts, "\n".join(conflicts)
 

@@ -1,7 +1,8 @@
 -- Accepted while the task runs under the same token, even after expiry: the row lock orders it against reclaim.
 -- Rows are locked in the order of the input, which the caller sorts, by a nested loop over it.
 -- The totals of the workers change in the same statement, each once and in the order of their ids; so do the counters of
--- stages and, where a sole task has ended, the job: one event records both.
+-- stages and, where a sole task has ended, the job: one event records both. Workers are locked before stages, as by
+-- `fail`: the counters wait for the totals by reading their number.
 -- Returns the accepted tasks, but none where all of the input is accepted; the stages that have closed; and one row for
 -- all: how many tasks were accepted, and the jobs that completed. A job that could not be completed here is in `left`:
 -- it is not active, pending again, or one of `degraded`, whose result lists what is missing.
@@ -22,11 +23,12 @@ WITH clock AS MATERIALIZED (
     UPDATE reelstate.worker_instances i SET done = i.done + counted.number
     FROM (SELECT last_worker, count(*) AS number FROM moved GROUP BY last_worker ORDER BY last_worker) AS counted
     WHERE i.id = counted.last_worker
+    RETURNING i.id
 ), counted AS (
     UPDATE reelstate.stages s
     SET done = s.done + CASE WHEN %(status)s = 'done' THEN ended.number ELSE 0 END,
         skipped = s.skipped + CASE WHEN %(status)s = 'done' THEN 0 ELSE ended.number END
-    FROM (SELECT job_id, stage, count(*) AS number FROM moved WHERE NOT sole
+    FROM (SELECT job_id, stage, count(*) AS number FROM moved WHERE NOT sole AND (SELECT count(*) FROM workers) >= 0
           GROUP BY job_id, stage ORDER BY job_id, stage) AS ended
     WHERE s.job_id = ended.job_id AND s.stage = ended.stage
     RETURNING s.job_id, s.stage, s.total, s.done, s.skipped, s.failed, s.sole
