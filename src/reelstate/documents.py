@@ -25,6 +25,7 @@ from reelstate.core.pause import Pause, PauseScope
 from reelstate.core.schedule import Backfill, Schedule, ScheduleDetail, ScheduleRun
 from reelstate.core.state import State
 from reelstate.core.webhook import Delivery, Webhook
+from reelstate.core.why import Explanation, Reason
 from reelstate.media.sources.address import redact_source
 from reelstate.services.feed import FeedItem
 from reelstate.services.keys import Key
@@ -42,9 +43,16 @@ def job_document(job: Job) -> Document:
     return {**fields_document(job), "spec": _without_secrets(job.spec)}
 
 
-def detail_document(detail: JobDetail, current: Sequence[Task] = ()) -> Document:
-    """Return a job as `reel job` shows it: stages, running tasks and tasks that wait for their retry."""
+def detail_document(
+    detail: JobDetail, current: Sequence[Task] = (), reasons: Sequence[Reason] | None = None
+) -> Document:
+    """Return a job as `reel job` shows it: stages, running tasks and tasks that wait for their retry.
+
+    `waits_for` has the reasons why it does not run, where they were asked for.
+    """
+    waits_for = {} if reasons is None else {"waits_for": [reason_document(reason) for reason in reasons]}
     return {
+        **waits_for,
         **job_document(detail.job),
         "progress": round(detail.progress, 2),
         "outputs": detail.outputs,
@@ -52,6 +60,24 @@ def detail_document(detail: JobDetail, current: Sequence[Task] = ()) -> Document
         "running": [task_document(task) for task in current if task.status is TaskStatus.RUNNING],
         "retrying": [task_document(task) for task in current if task.run_after is not None],
     }
+
+
+def explanation_document(explained: Explanation) -> Document:
+    """Return why a job or a task does not run now."""
+    return {
+        "job": explained.job_id,
+        "stage": explained.stage,
+        "part": explained.part,
+        "status": explained.status,
+        "runs": explained.runs,
+        "at": explained.at,
+        "reasons": [reason_document(reason) for reason in explained.reasons],
+    }
+
+
+def reason_document(reason: Reason) -> Document:
+    """Return one cause, with the tasks that it is about."""
+    return {**fields_document(reason), "subject": reason.subject}
 
 
 def stage_document(stage: Stage) -> Document:

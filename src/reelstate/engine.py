@@ -44,6 +44,7 @@ from reelstate.core.model import (
 from reelstate.core.pause import Pause, Target, TargetOptions
 from reelstate.core.pipeline import Graph
 from reelstate.core.policy import PriorityName
+from reelstate.core.why import Explanation
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.dispatch.hints import ClaimFilter
 from reelstate.dispatch.poll import PollDispatch
@@ -90,6 +91,7 @@ from reelstate.services.watch import wait, watch
 from reelstate.services.webhooks.address import NO_PRIVATE_HOSTS, AddressRules
 from reelstate.services.webhooks.event_types import event_types
 from reelstate.services.webhooks.subscriptions import Webhooks
+from reelstate.services.why import WhyOptions, why
 from reelstate.services.workers import RegisterOptions, Registration
 from reelstate.states.manager import StateManager
 from reelstate.states.sql import SqlStateStore
@@ -475,6 +477,24 @@ class Engine:
     async def graph(self, job_id: int, *, owner: str | None = None) -> Graph:
         """Return the graph of the pipeline that a job was submitted with."""
         return await observe.observe_graph(self.store, self.catalogue, job_id, owner)
+
+    async def why(
+        self,
+        job_id: int,
+        *,
+        stage: str | None = None,
+        part: int | None = None,
+        owner: str | None = None,
+        gpu_grace: float = 60.0,
+        stale_after: float = 45.0,
+    ) -> Explanation:
+        """Return the exact reasons why a job, or a stage or task of it, does not run now, or that it runs.
+
+        `gpu_grace` and `stale_after` are the settings of the deployment's workers and keepers. Raises `NotFound` and
+        `InvalidRequest`.
+        """
+        terms: WhyOptions = {"gpu_grace": gpu_grace, "stale_after": stale_after}
+        return await why(self.store, self.catalogue, job_id, stage=stage, part=part, owner=owner, **terms)
 
     async def count_jobs(self, selection: Selection) -> int:
         """Count the jobs of a selection, for the number that an operation on it must name."""

@@ -106,6 +106,7 @@ from reelstate.core.schedule import (
 )
 from reelstate.core.state import Severity, State, StateJob
 from reelstate.core.webhook import Delivery, DeliveryAttempt, DeliveryStatus, Webhook, WebhookKind, WebhookSecret
+from reelstate.core.why import Explanation, Reason, ReasonKind
 from reelstate.feed.subscriber import FeedMessage, MessageKind
 from reelstate.library.model import NewVideo, Video, VideoDetail, VideoStatus, VideoVersion
 from reelstate.library.videos import Videos
@@ -154,6 +155,7 @@ __all__ = [
     "DocumentLimits",
     "Entity",
     "Event",
+    "Explanation",
     "Fail",
     "Failure",
     "FeedMessage",
@@ -207,6 +209,8 @@ __all__ = [
     "Queue",
     "QuotaExceeded",
     "ReadyLane",
+    "Reason",
+    "ReasonKind",
     "Reclaimed",
     "RedisRefused",
     "RedisUnavailable",

@@ -28,6 +28,7 @@ class Jobs(Noun[L]):
     submit_many = Verb(Engine.submit_many)
     get = Verb(Engine.job)
     list = Verb(Engine.jobs)
+    why = Verb(Engine.why)
     count = Verb(Engine.count_jobs)
     queue = Verb(Engine.queue)
     watch = Stream(Engine.watch)

@@ -65,6 +65,7 @@ MATRIX = {
     "POST /api/v1/jobs/batch": Line(WRITE, body={"jobs": [{"pipeline": "simple"}]}),
     "POST /api/v1/jobs/bulk": Line(WRITE, body={"action": "retry", "status": ["failed"]}),
     f"GET {JOB}": Line(READ, owned=True),
+    f"GET {JOB}/why": Line(READ, owned=True),
     f"GET {JOB}/stages": Line(READ, owned=True),
     f"GET {JOB}/tasks": Line(READ, owned=True),
     f"GET {JOB}/events": Line(READ, owned=True),

@@ -34,7 +34,7 @@ COMMANDS = (
     *("archive", "archive list", "archive read", "archive drop", "purge"),
     *("webhooks", "webhooks list", "webhooks add", "webhooks update", "webhooks remove", "webhooks rotate"),
     *("webhooks deliveries", "webhooks redeliver"),
-    *("pause", "paused", "resume"),
+    *("pause", "paused", "resume", "why"),
     *("schedules", "schedules list", "schedules show", "schedules create", "schedules update", "schedules pause"),
     *("schedules resume", "schedules trigger", "schedules backfill", "schedules delete"),
     *("workers list", "workers drain", "workers enable", "workers disable"),

@@ -16,6 +16,7 @@ from reelstate.api.schemas import (
     LARGEST_ID,
     LARGEST_PART,
     After,
+    ExplanationDocument,
     Input,
     JobDetailDocument,
     JobDocument,
@@ -36,6 +37,7 @@ from reelstate.core.model import Page, Submission, Submitted, Task, TaskKey, Ver
 from reelstate.documents import (
     Document,
     detail_document,
+    explanation_document,
     job_document,
     log_document,
     stage_document,
@@ -43,6 +45,7 @@ from reelstate.documents import (
     task_document,
 )
 from reelstate.services.webhooks.address import MAX_URL
+from reelstate.services.why import WhyOptions
 
 T = TypeVar("T")
 router = APIRouter(prefix="/api/v1/jobs", tags=["jobs"], route_class=JsonRoute)
@@ -164,6 +167,24 @@ async def job(engine: OnEngine, principal: Reader, job_id: JobId, response: Resp
         current = found.items
     response.headers["ETag"] = f'"{detail.job.version}"'
     return detail_document(detail, current)
+
+
+@router.get("/{job_id}/why", response_model=ExplanationDocument)
+async def why(
+    context: InContext,
+    principal: Reader,
+    job_id: JobId,
+    stage: StageName = None,
+    part: Part = None,
+) -> Document:
+    """Get the exact reasons why a job, a stage or a task does not run now, or that it runs.
+
+    Workers are named to admins; others see their number.
+    """
+    settings = context.settings
+    terms: WhyOptions = {"gpu_grace": settings.gpu_grace, "stale_after": settings.stale_after}
+    explained = await context.engine.why(job_id, stage=stage, part=part, owner=principal.owner, **terms)
+    return explanation_document(explained)
 
 
 @router.get("/{job_id}/stages", response_model=list[StageDocument])

@@ -14,6 +14,7 @@ from reelstate.core.document import readable
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimState, Job, LogEntry, Stage, StepEntry, Task, Verdict, Worker
 from reelstate.core.state import State
+from reelstate.core.why import ReasonKind
 from reelstate.documents import NOT_OF_A_STAGE, NOT_OF_A_TASK
 
 T = TypeVar("T")
@@ -120,6 +121,56 @@ class JobDetailDocument(JobDocument):
     stages: list[StageDocument]
     running: list[TaskDocument] = Field(description="Running tasks, at most 100.")
     retrying: list[TaskDocument] = Field(description="Failed tasks that wait for their retry.")
+
+
+class ReasonDocument(BaseModel):
+    """One cause why tasks do not run now, or that they run."""
+
+    kind: ReasonKind = Field(description="The cause.")
+    sentence: str = Field(description="The cause as a sentence for people, without its subject.")
+    subject: str = Field(description="What it is about: `encode/3`, `37 tasks of encode`; empty for the whole job.")
+    stage: str | None
+    part: int | None = Field(description="The first part that it is about.")
+    tasks: int = Field(description="The number of tasks that it is about; 0 for the job or stage as a whole.")
+    more: bool = Field(description="Whether it is about more tasks than were counted.")
+    data: dict[str, Shown] = Field(description="The data of the cause: seconds until, limits, names, ids.")
+
+
+class ExplanationDocument(BaseModel):
+    """Why a job, a stage or a task does not run now."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "job": 244813922304,
+                "stage": None,
+                "part": None,
+                "status": "processing",
+                "runs": False,
+                "at": "2026-10-01T08:00:00Z",
+                "reasons": [
+                    {
+                        "kind": "retry",
+                        "sentence": "retry due in 12 s (attempt 1 of 3 failed: timed out)",
+                        "subject": "encode/3",
+                        "stage": "encode",
+                        "part": 3,
+                        "tasks": 1,
+                        "more": False,
+                        "data": {"seconds": 12.0, "attempt": 1, "max_attempts": 3},
+                    }
+                ],
+            }
+        }
+    )
+
+    job: int
+    stage: str | None
+    part: int | None
+    status: str = Field(description="The status of the job.")
+    runs: bool = Field(description="Whether a task that was asked about runs under a valid lease.")
+    at: datetime
+    reasons: list[ReasonDocument]
 
 
 class SubmittedDocument(BaseModel):

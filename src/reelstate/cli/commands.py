@@ -23,6 +23,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Inspect": {
         "jobs": "List jobs.",
         "job": "Show a job: its stages, running tasks, error and outputs.",
+        "why": "Show why a job or a task does not run now.",
         "watch": "Watch a job until it is inactive, or all active jobs.",
         "logs": "Show the log of a job.",
         "steps": "Show the commands that the tasks of a job ran.",

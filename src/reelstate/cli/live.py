@@ -32,6 +32,7 @@ from reelstate.cli.terminal import bar, cut, moment, now, share, status, table
 from reelstate.core.errors import WaitTimeout
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Task, TaskKey, Worker
+from reelstate.core.why import Reason
 from reelstate.documents import event_id
 from reelstate.engine import Engine
 from reelstate.library.ladder import LadderReader
@@ -53,6 +54,8 @@ class Snapshot:
     current: list[Task]
     workers: list[Worker]
     qualities: list[Quality]
+    reasons: tuple[Reason, ...] = ()
+    """What an active job waits for, where that was asked."""
 
     @property
     def inactive(self) -> bool:
@@ -171,7 +174,7 @@ def _page(taken: Snapshot, console: Console) -> RenderableType:
 
 
 def render_job(taken: Snapshot, *, brief: bool = False) -> RenderableType:
-    return job_page(taken.detail, taken.current, taken.workers, taken.qualities, brief=brief)
+    return job_page(taken.detail, taken.current, taken.workers, taken.qualities, taken.reasons, brief=brief)
 
 
 def _summary(detail: JobDetail) -> tuple[object, ...]:

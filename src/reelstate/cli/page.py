@@ -16,6 +16,7 @@ from reelstate.core.aggregate import remaining_time
 from reelstate.core.machine import ACTIVE_JOBS, STOPPED_JOBS, Actor, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Json, PipelineVersion, Stage, Task, Worker
 from reelstate.core.outcome import mask_passwords
+from reelstate.core.why import Reason
 from reelstate.media import TRANSCODE
 from reelstate.media.planning.quality import Quality, QualityStatus
 from reelstate.media.sources.address import source_name
@@ -25,6 +26,7 @@ MAX_RUNNING = 10
 MAX_VALUE_LENGTH = 2000
 MAX_SUMMARY_LENGTH = 60
 MAX_RETRYING = 10
+MAX_REASONS = 10
 DONE_STAGES = (TaskStatus.DONE, TaskStatus.SKIPPED)
 UNSUCCESSFUL_JOBS = (*STOPPED_JOBS, JobStatus.CANCELLED)
 
@@ -34,10 +36,11 @@ def job_page(
     current: Sequence[Task],
     workers: Sequence[Worker],
     qualities: Sequence[Quality] = (),
+    reasons: Sequence[Reason] = (),
     *,
     brief: bool = False,
 ) -> RenderableType:
-    """Render a job with its stages, its running tasks, its failed tasks that will be retried, and a hint.
+    """Render a job with its stages, what it waits for, its running tasks, its tasks to be retried, and a hint.
 
     With `brief`, new and done stages are only listed by name, and skipped qualities are left out.
     """
@@ -47,6 +50,8 @@ def job_page(
         parts += [Text(), _indented(qualities_table(rungs))]
     parts += [Text(), _indented(_open_stages(detail.stages) if brief else stage_table(detail.stages))]
     parts += [_indented(Text(line, style="yellow")) for line in (*flag_lines(detail.job), *isolation_lines(detail))]
+    if reasons:
+        parts += [Text(), *(Text.assemble(("waits for: ", "dim"), str(reason)) for reason in reasons[:MAX_REASONS])]
     running = [task for task in current if task.status is TaskStatus.RUNNING]
     if running:
         parts += [Text(), _indented(_running_table(running))]

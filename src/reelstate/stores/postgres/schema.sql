@@ -1725,6 +1725,10 @@ CREATE INDEX tasks_leased ON reelstate.tasks USING btree (worker_id) WHERE (work
 
 CREATE INDEX tasks_ready ON reelstate.tasks USING btree (lane, priority DESC, job_id, stage, part) WHERE (status = 'ready'::text);
 
+-- Name: tasks_waiting; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX tasks_waiting ON reelstate.tasks USING btree (job_id, stage, status, run_after) WHERE (run_after IS NOT NULL);
+
 -- Name: tickets_by_expiry; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX tickets_by_expiry ON reelstate.tickets USING btree (expires_at);

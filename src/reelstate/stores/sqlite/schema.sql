@@ -865,6 +865,8 @@ CREATE INDEX tasks_running ON tasks (worker_id, job_id, stage, part) WHERE statu
 CREATE INDEX tasks_unknown ON tasks (status)
     WHERE status NOT IN ('new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled');
 
+CREATE INDEX tasks_waiting ON tasks (job_id, stage, status, run_after) WHERE run_after IS NOT NULL;
+
 CREATE TRIGGER guard_tasks_change AFTER UPDATE OF status, version, token, attempt ON tasks
 WHEN (NEW.version <> OLD.version AND (NEW.actor <> 'sql' OR NEW.status <> OLD.status
       OR NOT EXISTS (SELECT 1 FROM events WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part AND version = NEW.version))
