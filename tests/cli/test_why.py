@@ -42,7 +42,7 @@ def test_a_job_shows_what_it_waits_for(reel: Reel) -> None:
 def test_mistakes_say_what_to_do(reel: Reel) -> None:
     job_id = reel.engine(one_job).id
     for arguments, hint in [
-        ((7,), "check the id"),
+        ((7,), "`reel jobs` lists jobs"),
         ((job_id, "plan/x"), "such as encode/17"),
         ((job_id, "encode"), "stages: plan, work, pack"),
         ((job_id, "plan/4"), "counted from 0"),

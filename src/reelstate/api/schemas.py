@@ -133,7 +133,7 @@ class ReasonDocument(BaseModel):
     part: int | None = Field(description="The first part that it is about.")
     tasks: int = Field(description="The number of tasks that it is about; 0 for the job or stage as a whole.")
     more: bool = Field(description="Whether it is about more tasks than were counted.")
-    data: dict[str, Shown] = Field(description="The data of the cause: seconds until, limits, names, ids.")
+    data: dict[str, Any] = Field(description="The data of the cause: seconds until, limits, names, ids.")
 
 
 class ExplanationDocument(BaseModel):

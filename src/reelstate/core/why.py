@@ -365,7 +365,7 @@ def error_text(error: Json) -> str:
         text = message if kind in {None, "Fail", "Retry", "lost", message} else f"{kind}: {message}"
     else:
         text = "no error was recorded" if cause is None else str(cause)
-    line = mask_passwords(" ".join(text.split()))
+    line = mask_passwords(" ".join(text.encode("utf-8", "replace").decode().split()))
     return line if len(line) <= MAX_ERROR else f"{line[: MAX_ERROR - 1]}…"
 
 
