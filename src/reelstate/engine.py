@@ -14,6 +14,7 @@ from typing import Any, TypeVar, Unpack
 from reelstate.artifacts.storage import Storage
 from reelstate.core.alert import AlertType
 from reelstate.core.document import LIMITS, DocumentLimits
+from reelstate.core.errors import InvalidSearch
 from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import (
     Claim,
@@ -84,6 +85,7 @@ from reelstate.services.report import report
 from reelstate.services.retention import Ages, Retained, drop_month, drop_months, retain, vacuum
 from reelstate.services.schedules.schedules import Schedules
 from reelstate.services.schedules.ticks import Submitter, Ticked
+from reelstate.services.search import search_jobs
 from reelstate.services.states import States, states
 from reelstate.services.submit import submit
 from reelstate.services.subscribe import Subscription, subscribe
@@ -512,11 +514,20 @@ class Engine:
         user_id: str | None = None,
         flagged: bool = False,
         archived: bool = False,
+        search: str | None = None,
         limit: int = 50,
         after: str | None = None,
     ) -> Page[Job]:
-        """List jobs, newest first, by status, pipeline, user or flag; with `archived`, those in the archive."""
+        """List jobs, newest first, by status, pipeline, user or flag; with `archived`, those in the archive.
+
+        `search` selects by more fields, such as `status:failed created:<7d error~"out of memory"`. Its pages may have
+        fewer jobs than `limit`, even none; the last one has no `after`. Raises `InvalidSearch`.
+        """
         wanted = JobFilter(statuses=statuses, pipeline=pipeline, user_id=user_id, flagged=flagged)
+        if search is not None and search.strip():
+            if archived:
+                raise InvalidSearch("the archive is not searched", hint="list its jobs by status, pipeline or user")
+            return await search_jobs(self.store, search, wanted, limit=limit, after=after)
         return await observe.observe_jobs(self.store, wanted, limit=limit, after=after, archived=archived)
 
     async def tasks(

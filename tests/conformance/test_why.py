@@ -1,5 +1,6 @@
 """why: each cause that keeps a job or a task from running is named, until it runs."""
 
+import json
 import random
 from datetime import timedelta
 from typing import Any
@@ -427,15 +428,24 @@ async def test_it_is_cancelled_completed_or_archived(engine: Engine, clock: Fake
 # What is stored is wrong
 
 
-async def test_its_pipeline_can_not_be_read(engine: Engine, manual_sql: ManualSql) -> None:
+async def test_its_pipeline_can_not_be_read(engine: Engine, manual_sql: ManualSql, clock: FakeClock) -> None:
     await declared(engine, LOST, StageSpec(name="first"))
     job_id = await submitted(engine, LOST)
+    row = manual_sql.run(f"SELECT id, name, digest, graph FROM pipelines WHERE name = '{LOST}'")[0]
     await lose_pipeline(engine, manual_sql)
     assert await kinds(engine, job_id) == ["unreadable"]
     await take(engine, await a_worker(engine, pipelines=[LOST]))
     found = await the_reason(engine, job_id)
     assert found.sentence == "its pipeline is missing or unreadable: run `reel doctor`"
-    await engine.doctor(repair=True)
+    overriding = "OVERRIDING SYSTEM VALUE" if manual_sql.postgres else ""
+    graph = row[3] if isinstance(row[3], str) else json.dumps(row[3])
+    text = f"INSERT INTO pipelines (id, name, digest, graph) {overriding} VALUES (?, ?, ?, ?)"
+    manual_sql.run(text, *row[:3], graph)
+    found = await the_reason(engine, job_id)
+    assert (found.kind, found.data["seconds"]) == (ReasonKind.UNREADABLE, 300)
+    clock.advance(301)
+    await engine.orchestrate()
+    await runs_next(engine, await a_worker(engine, "other", pipelines=[LOST]), job_id)
 
 
 async def test_a_task_that_the_database_refuses_to_lease(engine: Engine, manual_sql: ManualSql) -> None:

@@ -90,6 +90,7 @@ class Problem(BaseModel):
     field: str | None = Field(default=None, description="Where: the path to a field, or a parameter.")
     used: int | None = Field(default=None, description="What is used of a quota: bytes, or uploads.")
     limit: int | None = Field(default=None, description="The limit that a value or a quota is held to.")
+    position: int | None = Field(default=None, description="Where in a search the mistake is, counted from 0.")
     oldest: str | None = Field(default=None, description="The oldest cursor that can be continued from.")
 
 
@@ -109,6 +110,7 @@ def problem_of(error: ReelstateError) -> Problem:
         field=getattr(error, "field", None),
         used=getattr(error, "used", None),
         limit=getattr(error, "limit", None),
+        position=getattr(error, "position", None),
         oldest=getattr(error, "oldest", None),
     )
 

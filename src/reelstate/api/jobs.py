@@ -34,6 +34,7 @@ from reelstate.api.sources import require_spec
 from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.machine import ACTIVE_JOBS, TaskStatus, job_statuses
 from reelstate.core.model import Page, Submission, Submitted, Task, TaskKey, Verdict
+from reelstate.core.search import MAX_LENGTH
 from reelstate.documents import (
     Document,
     detail_document,
@@ -139,17 +140,22 @@ async def jobs(
     pipeline: Annotated[str | None, Query(max_length=255, description="Only jobs of this pipeline.")] = None,
     user_id: Annotated[str | None, Query(max_length=255, description="Only this user's; for admins.")] = None,
     flagged: Annotated[bool, Query(description="Only jobs that are flagged for an operator.")] = False,
+    q: Annotated[
+        str | None,
+        Query(max_length=MAX_LENGTH, description='A search: `status:failed created:<7d error~"out of memory"`.'),
+    ] = None,
     archived: Annotated[bool, Query(description="Jobs in the archive, which can only be read.")] = False,
     limit: Limit = 50,
     after: After = None,
 ) -> Document:
-    """List jobs, newest first."""
+    """List jobs, newest first. A page of a search may have fewer jobs than `limit`; the last one has no `after`."""
     page = await engine.jobs(
         statuses=job_statuses(status),
         pipeline=pipeline,
         user_id=user_of(principal, user_id),
         flagged=flagged,
         archived=archived,
+        search=q,
         limit=limit,
         after=after,
     )

@@ -18,6 +18,10 @@ from reelstate.services.paging import LARGEST_PAGE
 
 
 def jobs(
+    search: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TERM]...", help='A search, such as `status:failed created:<7d error~"disk full"`.'),
+    ] = None,
     status: Annotated[
         list[StatusName] | None,
         typer.Option(help="Only jobs of this status; can be repeated. `running` includes every phase."),
@@ -35,7 +39,10 @@ def jobs(
 ) -> None:
     """List jobs, newest first. The id of the last one is the cursor of the next page.
 
-    Example: `reel jobs --status failed --status quarantined --limit 20`
+    A search has terms FIELD:VALUE: status, pipeline, user, schedule, key, created, finished, priority, error~TEXT and
+    spec.FIELD=VALUE or spec.FIELD~=TEXT. Use quotes of the shell around values with < or spaces.
+
+    Example: `reel jobs status:failed,quarantined 'created:<7d' 'error~"out of memory"'`
     """
     statuses = job_statuses(status)
     page = call(
@@ -46,6 +53,7 @@ def jobs(
             user_id=user,
             flagged=flagged,
             archived=archived,
+            search=" ".join(search or ()) or None,
             limit=limit,
             after=after,
         ),
@@ -58,9 +66,11 @@ def jobs(
 
 def _show(page: Page[Job]) -> None:
     screen = console()
-    if not page.items:
+    if page.items:
+        screen.print(jobs_table(page.items))
+    elif page.after is None:
         screen.print("no jobs found; `reel submit` submits one")
-        return
-    screen.print(jobs_table(page.items))
+    else:
+        screen.print("no jobs found among those looked at")
     if page.after is not None:
         screen.print(f"more: add --after {page.after}", style="dim")

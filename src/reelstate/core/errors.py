@@ -6,6 +6,7 @@ ReelstateError
 │   ├── InvalidPipeline       a declaration is wrong; `field` is the path to it
 │   ├── UnknownPipeline       no pipeline of that name is declared
 │   ├── IdempotencyConflict   the key was used before for another request
+│   ├── InvalidSearch         a search can't be parsed, or would read too much
 │   ├── CursorExpired         events after the cursor are no longer in the log
 │   └── TooLarge              a value is over its limit
 ├── NotFound                  no such job, task or worker
@@ -121,6 +122,15 @@ class TooLarge(InvalidRequest):
         )
         self.size = size
         self.limit = limit
+
+
+class InvalidSearch(InvalidRequest):
+    """A search can't be parsed, or would read too many jobs; `position` is where, counted from 0."""
+
+    def __init__(self, message: str, position: int | None = None, *, hint: str) -> None:
+        where = "" if position is None else f" at character {position + 1}"
+        super().__init__("search", f"{message}{where}", hint=hint)
+        self.position = position
 
 
 class CursorExpired(InvalidRequest):

@@ -1669,6 +1669,10 @@ CREATE INDEX schedule_runs_by_job ON reelstate.schedule_runs USING btree (job_id
 
 CREATE INDEX schedule_runs_by_time ON reelstate.schedule_runs USING btree (schedule_id, at, tick);
 
+-- Name: schedule_runs_jobs; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX schedule_runs_jobs ON reelstate.schedule_runs USING btree (schedule_id, job_id) WHERE (job_id IS NOT NULL);
+
 -- Name: schedule_runs_queued; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX schedule_runs_queued ON reelstate.schedule_runs USING btree (schedule_id, tick) WHERE (outcome = 'queued'::text);

@@ -644,6 +644,8 @@ CREATE INDEX schedule_runs_by_job ON schedule_runs (job_id) WHERE job_id IS NOT 
 
 CREATE INDEX schedule_runs_by_time ON schedule_runs (schedule_id, at, tick);
 
+CREATE INDEX schedule_runs_jobs ON schedule_runs (schedule_id, job_id) WHERE job_id IS NOT NULL;
+
 CREATE INDEX schedule_runs_queued ON schedule_runs (schedule_id, tick) WHERE outcome = 'queued';
 
 CREATE TABLE schedules (
