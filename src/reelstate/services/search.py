@@ -27,7 +27,7 @@ from reelstate.services.paging import PAST_EVERY_ID, cursor_number, page_size
 from reelstate.services.rows import JobRow, job_of
 from reelstate.stores.store import Batch, Statement, Store, Transaction
 
-WINDOW: Final = 5000
+WINDOW: Final = 2000
 """Candidates that one page looks at."""
 SPEC_COLUMNS = ("path", "text", "part")
 
