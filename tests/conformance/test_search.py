@@ -1,5 +1,7 @@
 """search: every field selects what it says, alone and together, and pages end."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from reelstate.core.errors import InvalidRequest, InvalidSearch, UnknownPipeline
@@ -84,6 +86,28 @@ async def test_by_values_in_the_spec(engine: Engine) -> None:
     assert await ids(engine, "user:ada spec.options.ratio=1.5") == [jobs[1]]
     assert await ids(engine, "user:ada spec.options~=640") == []
     assert await ids(engine, "status:pending spec.source~=other") == [jobs[1]]
+
+
+async def test_by_the_times_of_creation_and_finish(engine: Engine, clock: FakeClock) -> None:
+    clock.now = datetime.now(UTC).replace(hour=12, minute=0)  # the id of a job is made from the time
+    worker = await a_worker(engine)
+    first = await submitted(engine)
+    clock.advance(7200)
+    await finish(engine, worker)
+    second = await submitted(engine)
+    clock.advance(3600)
+    assert await ids(engine, "created:<2h") == [second]
+    assert await ids(engine, "created:>2h") == [first]
+    assert await ids(engine, "created:3h..2h") == [first]
+    assert await ids(engine, "finished:<2h") == [first]
+    assert await ids(engine, "finished:>2h") == []
+    assert await ids(engine, "finished:>30min status:completed") == [first]
+    today, noon = clock.now.date(), clock.now.replace(hour=13).isoformat().replace("+00:00", "Z")
+    assert await ids(engine, f"created:{today}") == [second, first]
+    assert await ids(engine, f"created:>{today}") == []
+    assert await ids(engine, f"created:<{today}") == []
+    assert await ids(engine, f"created:>={noon}") == [second]
+    assert await ids(engine, f"created:<{noon}") == [first]
 
 
 async def test_by_key_and_owner(engine: Engine) -> None:
