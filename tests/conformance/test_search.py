@@ -81,6 +81,7 @@ async def test_by_values_in_the_spec(engine: Engine) -> None:
     assert await ids(engine, "user:ada spec.source~=S3://videos/") == [jobs[0]]
     assert await ids(engine, "user:ada spec.source=s3://other/b.mov") == [jobs[1]]
     assert await ids(engine, "user:ada spec.source=s3://Other/b.mov") == []
+    assert await ids(engine, "user:ada spec.source=s3://other") == []
     assert await ids(engine, "user:ada spec.options.width=640") == [jobs[1], jobs[0]]
     assert await ids(engine, "user:ada spec.options.two-pass=true spec.options.width=640") == [jobs[0]]
     assert await ids(engine, "user:ada spec.options.ratio=1.5") == [jobs[1]]
