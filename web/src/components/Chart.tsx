@@ -71,7 +71,7 @@ function optionsOf(props: ChartProps, width: number, height: number): uPlot.Opti
     scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
     axes: [
       { ...axis, size: 26, space: 70, values: (_, times) => times.map(minuteOf) },
-      { ...axis, size: 52, values: (_, ticks) => ticks.map(format) },
+      { ...axis, size: 66, values: (_, ticks) => ticks.map(format) },
     ],
     series: [{ label: 'time', value: (_, time) => (time === null ? '' : minuteOf(time)) }, ...props.series.map((each) => seriesOf(each, format))],
   };
