@@ -203,17 +203,18 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
   const [user, setUser] = useState('');
   const [scopes, setScopes] = useState<ReadonlySet<Scope>>(new Set(['jobs:read', 'jobs:write']));
   const [lifetime, setLifetime] = useState<number | null>(null);
+  const needsUser = !scopes.has('admin') && (scopes.has('jobs:read') || scopes.has('jobs:write'));
   const submit = async () => {
     const made = await api.post('/api/v1/keys', { body: { name: name.trim(), user_id: user.trim(), scopes: [...scopes], lifetime } });
     onClose();
     onMade(made);
   };
   return (
-    <FormDialog title="New key" action="Create the key" onClose={onClose} submit={submit} isReady={name.trim() !== '' && scopes.size > 0}>
+    <FormDialog title="New key" action="Create the key" onClose={onClose} submit={submit} isReady={name.trim() !== '' && scopes.size > 0 && (!needsUser || user.trim() !== '')}>
       <Field label="Name" hint="Who or what uses it. For a remote worker: the name of the worker.">
         <input class="input" name="name" value={name} autoFocus onInput={(event) => setName(event.currentTarget.value)} />
       </Field>
-      <Field label="User" hint="Whose jobs and videos it sees. An admin key sees everybody's.">
+      <Field label="User" hint={needsUser ? 'Required: whose jobs and videos it sees.' : "Whose jobs and videos it sees. An admin key sees everybody's."}>
         <input class="input" name="user" value={user} onInput={(event) => setUser(event.currentTarget.value)} />
       </Field>
       <fieldset class="choices">
