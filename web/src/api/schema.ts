@@ -299,7 +299,7 @@ export interface paths {
         };
         /**
          * List jobs, newest first
-         * @description List jobs, newest first.
+         * @description List jobs, newest first. A page of a search may have fewer jobs than `limit`; the last one has no `after`.
          */
         get: operations["jobs_jobs"];
         put?: never;
@@ -346,6 +346,28 @@ export interface paths {
          * @description Get a job with its stages and running tasks. Its version is the ETag.
          */
         get: operations["jobs_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the exact reasons why a job, a stage or a task does not run now, or that it runs
+         * @description Get the exact reasons why a job, a stage or a task does not run now, or that it runs.
+         *
+         *     Workers are named to admins; others see their number.
+         */
+        get: operations["jobs_why"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2322,6 +2344,57 @@ export interface components {
              */
             more: boolean;
         };
+        /**
+         * ExplanationDocument
+         * @description Why a job, a stage or a task does not run now.
+         * @example {
+         *       "at": "2026-10-01T08:00:00Z",
+         *       "job": 244813922304,
+         *       "reasons": [
+         *         {
+         *           "data": {
+         *             "attempt": 1,
+         *             "max_attempts": 3,
+         *             "seconds": 12
+         *           },
+         *           "kind": "retry",
+         *           "more": false,
+         *           "part": 3,
+         *           "sentence": "retry due in 12 s (attempt 1 of 3 failed: timed out)",
+         *           "stage": "encode",
+         *           "subject": "encode/3",
+         *           "tasks": 1
+         *         }
+         *       ],
+         *       "runs": false,
+         *       "status": "processing"
+         *     }
+         */
+        ExplanationDocument: {
+            /** Job */
+            job: number;
+            /** Stage */
+            stage: string | null;
+            /** Part */
+            part: number | null;
+            /**
+             * Status
+             * @description The status of the job.
+             */
+            status: string;
+            /**
+             * Runs
+             * @description Whether a task that was asked about runs under a valid lease.
+             */
+            runs: boolean;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Reasons */
+            reasons: components["schemas"]["ReasonDocument"][];
+        };
         /** FailRequest */
         FailRequest: {
             /** Items */
@@ -3763,6 +3836,54 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /**
+         * ReasonDocument
+         * @description One cause why tasks do not run now, or that they run.
+         */
+        ReasonDocument: {
+            /** @description The cause. */
+            kind: components["schemas"]["ReasonKind"];
+            /**
+             * Sentence
+             * @description The cause as a sentence for people, without its subject.
+             */
+            sentence: string;
+            /**
+             * Subject
+             * @description What it is about: `encode/3`, `37 tasks of encode`; empty for the whole job.
+             */
+            subject: string;
+            /** Stage */
+            stage: string | null;
+            /**
+             * Part
+             * @description The first part that it is about.
+             */
+            part: number | null;
+            /**
+             * Tasks
+             * @description The number of tasks that it is about; 0 for the job or stage as a whole.
+             */
+            tasks: number;
+            /**
+             * More
+             * @description Whether it is about more tasks than were counted.
+             */
+            more: boolean;
+            /**
+             * Data
+             * @description The data of the cause: seconds until, limits, names, ids.
+             */
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * ReasonKind
+         * @description The cause of a reason.
+         * @enum {string}
+         */
+        ReasonKind: "runs" | "ready" | "stage" | "delayed" | "retry" | "due" | "paused" | "resuming" | "no_worker" | "needs" | "workers_paused" | "busy" | "stuck" | "preferred" | "isolated" | "behind_isolated" | "lease_expired" | "next_step" | "keeper" | "flagged" | "done" | "skipped" | "failed" | "quarantined" | "cancelled" | "completed" | "archived" | "unreadable";
         /** ReasonRequest */
         ReasonRequest: {
             /**
@@ -5587,6 +5708,12 @@ export interface components {
              */
             limit: number | null;
             /**
+             * Position
+             * @description Where in a search the mistake is, counted from 0.
+             * @default null
+             */
+            position: number | null;
+            /**
              * Oldest
              * @description The oldest cursor that can be continued from.
              * @default null
@@ -6892,6 +7019,8 @@ export interface operations {
                 user_id?: string | null;
                 /** @description Only jobs that are flagged for an operator. */
                 flagged?: boolean;
+                /** @description A search: `status:failed created:<7d error~"out of memory"`. */
+                q?: string | null;
                 /** @description Jobs in the archive, which can only be read. */
                 archived?: boolean;
                 /** @description Maximum number of items. */
@@ -7187,6 +7316,88 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobDetailDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    jobs_why: {
+        parameters: {
+            query?: {
+                /** @description Only this stage, by name. */
+                stage?: string | null;
+                /** @description Only this part of the stage. */
+                part?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description The job's id. */
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExplanationDocument"];
                 };
             };
             /** @description Unauthorized */
