@@ -29,9 +29,9 @@ ROOT = Path(__file__).parent.parent
 USES = ROOT / "tests" / "typing_uses.py"
 IGNORE = re.compile(r"  # type: ignore\[([a-z-]+)\]")
 INTERNAL = {"Ages", "NextStages", "Opening", "Permit", "Resource", "Retained", "StageHandler", "Storage", "Style"} | {
-    "ValuePath"
+    *("ValuePath", "Runs", "StageCells", "TaskCellRow", "TaskGrid")
 }
-"""Types of public methods that only workers and keepers of the package use."""
+"""Types of public methods that only workers, keepers and the dashboard of the package use."""
 
 
 def test_every_wrong_use_is_reported_and_no_right_one(tmp_path: Path) -> None:

@@ -46,9 +46,12 @@ def built() -> None:
         skip_dashboard("it is not built, run `npm --prefix web ci && npm --prefix web run build`")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium(built: None) -> Iterator[Browser]:
-    """A headless browser of the machine."""
+    """A headless browser of the machine.
+
+    It ends with the module: while it runs, this thread has a running event loop, and asynchronous tests can't start theirs.
+    """
     with sync_playwright() as playwright:
         errors = []
         for program in on_path():

@@ -174,6 +174,7 @@ async def test_a_task_and_its_stage(engine: Engine, manual_sql: ManualSql, clock
     overwrite(manual_sql, "stages", "stage = 0", **counted)
     (stage,) = (await engine.job(job_id)).stages
     declared = {"name": "part", "phase": JobStatus.PROCESSING, "required": True, "weight": 1.0, "needs": ()}
+    declared |= {"after": (), "each": "spec.parts"}
     live = {"running": 3, "running_percent": 37.5, "isolated": 2, "waits_for": (), "status": TaskStatus.ERROR}
     assert_shows(stage, Stage, {"job_id": job_id, "stage": 0, **declared, **counted, **live})
 
@@ -377,6 +378,7 @@ async def test_a_version_of_a_pipeline_in_the_listing_and_when_it_is_pinned(
         "pinned": False,
         "workers": ("holder",),
         "spec": {"type": "object"},
+        "graph": graph.document(),
     }
     (listed,) = [each for each in await engine.pipelines() if each.name == "shots"]
     assert_shows(listed, PipelineVersion, expected)
