@@ -50,7 +50,8 @@ def built() -> None:
 def chromium(built: None) -> Iterator[Browser]:
     """A headless browser of the machine.
 
-    It ends with the module: while it runs, this thread has a running event loop, and asynchronous tests can't start theirs.
+    It ends with the module: while it runs, this thread has a running event loop, and asynchronous tests can't start
+    theirs.
     """
     with sync_playwright() as playwright:
         errors = []

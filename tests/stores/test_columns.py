@@ -378,7 +378,7 @@ async def test_a_version_of_a_pipeline_in_the_listing_and_when_it_is_pinned(
         "pinned": False,
         "workers": ("holder",),
         "spec": {"type": "object"},
-        "graph": graph.document(),
+        "graph": json.loads(json.dumps(graph.document())),
     }
     (listed,) = [each for each in await engine.pipelines() if each.name == "shots"]
     assert_shows(listed, PipelineVersion, expected)
