@@ -6,7 +6,7 @@ import { statusOf, tasksOf, type Fleet, type RunningTask } from '../workers/flee
 import { Status } from '../../components/Status';
 
 /** Slots of one worker beyond which the rest is a number. */
-const MOST_SLOTS = 96;
+const MAX_SLOTS = 96;
 
 export function Wall({ fleet }: { fleet: Fleet }) {
   const workers = fleet.workers.filter((worker) => worker.status !== 'offline').sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
@@ -27,10 +27,10 @@ export function Wall({ fleet }: { fleet: Fleet }) {
               </span>
             </div>
             <div class="wall-slots">
-              {Array.from({ length: Math.min(slots, MOST_SLOTS) }, (_, index) => (
+              {Array.from({ length: Math.min(slots, MAX_SLOTS) }, (_, index) => (
                 <Slot key={index} task={tasks[index]} />
               ))}
-              {slots > MOST_SLOTS && <span class="muted small">+{number(slots - MOST_SLOTS)}</span>}
+              {slots > MAX_SLOTS && <span class="muted small">+{number(slots - MAX_SLOTS)}</span>}
             </div>
           </li>
         );
