@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reelstate.core.errors import InvalidSearch
@@ -42,6 +42,7 @@ searches = st.builds(
 
 
 @given(searches)
+@example(Search(errors=("=0",)))
 def test_what_is_formatted_is_parsed_again(search: Search) -> None:
     assert parse(str(search)) == search
 

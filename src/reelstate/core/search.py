@@ -42,7 +42,7 @@ _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _NUMBER: Final = re.compile(r"(?:(>=|<=)?(\d{1,2}))|(?:(\d{1,2})\.\.(\d{1,2}))")
 _AGE: Final = re.compile(r"([1-9]\d{0,4})(s|min|h|d|w)", re.ASCII)
 _SEGMENT: Final = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
-_PLAIN: Final = re.compile(r'[^\s,"]+')
+_PLAIN: Final = re.compile(r'[^\s,"=][^\s,"]*')
 _OPERATORS: Final = {"error": ("~", "~="), "spec": ("=", "~", "~=")}
 
 
