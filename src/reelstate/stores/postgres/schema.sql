@@ -340,8 +340,10 @@ CREATE FUNCTION reelstate.unpark() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    NEW.lane := NEW.lane - sign(NEW.lane)::integer * 1073741824;
-    RETURN NEW;
+    UPDATE reelstate.tasks SET lane = lane - sign(lane)::integer * 1073741824
+    WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part
+      AND (lane > 1073741824 OR lane < -1073741824);
+    RETURN NULL;
 END $$;
 
 -- Name: alert_cooldowns; Type: TABLE; Schema: reelstate; Owner: -
@@ -1867,4 +1869,4 @@ CREATE TRIGGER outbox_insert AFTER INSERT ON reelstate.workers FOR EACH ROW EXEC
 
 -- Name: tasks unpark; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER unpark BEFORE UPDATE ON reelstate.tasks FOR EACH ROW WHEN ((((new.lane > 1073741824) OR (new.lane < '-1073741824'::integer)) AND (new.status <> 'ready'::text))) EXECUTE FUNCTION reelstate.unpark();
+CREATE TRIGGER unpark AFTER UPDATE OF status ON reelstate.tasks FOR EACH ROW WHEN ((((new.lane > 1073741824) OR (new.lane < '-1073741824'::integer)) AND (new.status <> 'ready'::text))) EXECUTE FUNCTION reelstate.unpark();

@@ -1,0 +1,1 @@
+-- Only PostgreSQL needs this: here the trigger runs after the update already.
