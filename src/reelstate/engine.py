@@ -45,6 +45,7 @@ from reelstate.core.model import (
 from reelstate.core.pause import Pause, Target, TargetOptions
 from reelstate.core.pipeline import Graph
 from reelstate.core.policy import PriorityName
+from reelstate.core.search import Suggestion
 from reelstate.core.why import Explanation
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.dispatch.hints import ClaimFilter
@@ -85,7 +86,7 @@ from reelstate.services.report import report
 from reelstate.services.retention import Ages, Retained, drop_month, drop_months, retain, vacuum
 from reelstate.services.schedules.schedules import Schedules
 from reelstate.services.schedules.ticks import Submitter, Ticked
-from reelstate.services.search import search_jobs
+from reelstate.services.search import search_jobs, suggest
 from reelstate.services.states import States, states
 from reelstate.services.submit import submit
 from reelstate.services.subscribe import Subscription, subscribe
@@ -529,6 +530,10 @@ class Engine:
                 raise InvalidSearch("the archive is not searched", hint="list its jobs by status, pipeline or user")
             return await search_jobs(self.store, search, wanted, limit=limit, after=after)
         return await observe.observe_jobs(self.store, wanted, limit=limit, after=after, archived=archived)
+
+    async def suggestions(self, search: str) -> list[Suggestion]:
+        """List how the last term of a search may go on: fields, statuses and names of pipelines."""
+        return await suggest(self.store, search)
 
     async def tasks(
         self,

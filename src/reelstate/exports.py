@@ -105,6 +105,7 @@ from reelstate.core.schedule import (
     ScheduleOptions,
     ScheduleRun,
 )
+from reelstate.core.search import Suggestion
 from reelstate.core.state import Severity, State, StateJob
 from reelstate.core.webhook import Delivery, DeliveryAttempt, DeliveryStatus, Webhook, WebhookKind, WebhookSecret
 from reelstate.core.why import Explanation, Reason, ReasonKind
@@ -265,6 +266,7 @@ __all__ = [
     "Submission",
     "SubmitOptions",
     "Submitted",
+    "Suggestion",
     "Target",
     "TargetOptions",
     "Task",

@@ -29,6 +29,7 @@ class Jobs(Noun[L]):
     get = Verb(Engine.job)
     list = Verb(Engine.jobs)
     why = Verb(Engine.why)
+    suggestions = Verb(Engine.suggestions)
     count = Verb(Engine.count_jobs)
     queue = Verb(Engine.queue)
     watch = Stream(Engine.watch)

@@ -33,3 +33,18 @@ async def test_a_mistake_has_a_position(api: Server) -> None:
     refused = await api.ask("ada", "GET", JOBS, params={"q": "user:ada statuz:failed"})
     assert (refused.status_code, refused.json()["field"], refused.json()["position"]) == (422, "search", 9)
     assert "did you mean status?" in refused.text
+
+
+async def test_the_next_term_is_suggested(api: Server) -> None:
+    await api.submit("ada")
+
+    async def suggested(text: str) -> list[str]:
+        answer = await api.ask("ada", "GET", f"{JOBS}/suggestions", params={"q": text})
+        return [each["text"] for each in answer.json()]
+
+    assert await suggested("user:ada sta") == ["user:ada status:"]
+    assert await suggested("status:can") == ["status:cancelled"]
+    assert await suggested("pipeline:sim") == ["pipeline:simple"]
+    assert "created:" in await suggested("")
+    long = await api.ask("ada", "GET", f"{JOBS}/suggestions", params={"q": "x" * 1001})
+    assert (long.status_code, long.json()["field"]) == (422, "q")

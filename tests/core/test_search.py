@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reelstate.core.errors import InvalidSearch
 from reelstate.core.machine import ANY_PHASE, PHASES, JobStatus
-from reelstate.core.search import UNITS, Age, Search, SpecTerm, TimeRange, parse, suggestions
+from reelstate.core.search import UNITS, Age, Search, SpecTerm, Suggestion, TimeRange, parse, suggestions
 
 NOW = datetime(2026, 11, 18, 12, tzinfo=UTC)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -140,7 +140,40 @@ def test_a_mistake_is_named_with_its_place_and_a_hint(text: str, character: int,
 
 
 def test_fields_are_suggested() -> None:
-    assert suggestions("user:ada st") == ["status:failed,quarantined"]
-    assert suggestions("p") == ["pipeline:transcode", "priority:>=7"]
-    assert suggestions("user:ada ")[0] == "status:failed,quarantined"
-    assert suggestions("xyz") == []
+    assert suggestions("user:ada st") == [Suggestion("user:ada status:", "status:", "status:failed,quarantined")]
+    assert shown("p") == ["pipeline:", "priority:"]
+    assert shown("user:ada ")[0] == "status:"
+    assert shown("ERR") == ["error~"]
+    assert shown("spec") == ["spec."]
+    assert shown("xyz") == []
+
+
+def test_values_are_suggested() -> None:
+    assert suggestions("user:ada status:fa") == [
+        Suggestion("user:ada status:failed", "status:failed", "status:failed,quarantined")
+    ]
+    assert shown("Status:failed,c") == ["status:failed,completed", "status:failed,cancelled"]
+    assert shown("status:failed") == []
+    assert shown("status:run") == ["status:running"]
+    assert shown("pipeline:", "thumbs", "two words") == ["pipeline:thumbs", 'pipeline:"two words"']
+    assert shown('pipeline:"two w', "thumbs", "two words") == ['pipeline:"two words"']
+    assert shown("user:", "thumbs") == []
+
+
+@pytest.mark.parametrize("begun", ['error~"out of memory" st', 'error~"a \\" b" st', "created:<7d  st"])
+def test_a_term_ends_at_a_space_outside_of_quotes(begun: str) -> None:
+    (found,) = suggestions(begun)
+    assert found.text == begun + "atus:"
+    assert suggestions('error~"out st') == []
+
+
+@given(st.text(max_size=60))
+def test_a_suggestion_keeps_what_is_before_its_term(text: str) -> None:
+    for each in suggestions(text, {"pipeline": ["a b", 'c"d']}):
+        head = each.text.removesuffix(each.shown)
+        assert text.startswith(head)
+        assert str(parse(each.example))
+
+
+def shown(text: str, *pipelines: str) -> list[str]:
+    return [each.shown for each in suggestions(text, {"pipeline": pipelines})]

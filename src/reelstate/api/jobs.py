@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from reelstate.api.auth import Principal, Reader, Writer
 from reelstate.api.body import JsonRoute
@@ -29,16 +29,18 @@ from reelstate.api.schemas import (
     StepDocument,
     SubmittedDocument,
     TaskDocument,
+    like,
 )
 from reelstate.api.sources import require_spec
 from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.machine import ACTIVE_JOBS, TaskStatus, job_statuses
 from reelstate.core.model import Page, Submission, Submitted, Task, TaskKey, Verdict
-from reelstate.core.search import MAX_LENGTH
+from reelstate.core.search import MAX_LENGTH, Suggestion
 from reelstate.documents import (
     Document,
     detail_document,
     explanation_document,
+    fields_document,
     job_document,
     log_document,
     stage_document,
@@ -97,6 +99,21 @@ class NewJobs(Input):
     )
 
     jobs: Annotated[list[NewJob], Field(min_length=1, max_length=LARGEST_BATCH)]
+
+
+@like(Suggestion)
+class SuggestionDocument(BaseModel):
+    """How the last term of a search may go on."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"text": "user:ada status:", "shown": "status:", "example": "status:failed,quarantined"}
+        }
+    )
+
+    text: str = Field(description="The whole search with it.")
+    shown: str = Field(description="Its last term: a field that a value must follow, or a field with a value.")
+    example: str = Field(description="A whole term of this field.")
 
 
 class Answers(Input):
@@ -160,6 +177,16 @@ async def jobs(
         after=after,
     )
     return paged(page, [job_document(job) for job in page.items], request, response)
+
+
+@router.get("/suggestions", response_model=list[SuggestionDocument])
+async def suggestions(
+    engine: OnEngine,
+    _: Reader,
+    q: Annotated[str, Query(max_length=MAX_LENGTH, description="The beginning of a search: `user:ada st`.")] = "",
+) -> list[Document]:
+    """List how the last term of a search may go on: the fields, the statuses and the names of pipelines."""
+    return [fields_document(each) for each in await engine.suggestions(q)]
 
 
 @router.get("/{job_id}", response_model=JobDetailDocument)

@@ -7,7 +7,7 @@ quotes, in which a backslash protects the next character. `parse` and `str` are 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from difflib import get_close_matches
@@ -33,6 +33,8 @@ FIELDS: Final = {
     "spec": "spec.source~=s3://videos/",
 }
 """The fields with an example of each."""
+STATUS_NAMES: Final = (ANY_PHASE, *JobStatus)
+NO_VALUES: Final[Mapping[str, Iterable[str]]] = {}
 UNITS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 MIN_YEAR, MAX_YEAR = 1970, 9000
 WhenType = TypeVar("WhenType", date, datetime)
@@ -41,6 +43,8 @@ _BARE: Final = re.compile(r'[^\s,"]+')
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _NUMBER: Final = re.compile(r"(?:(>=|<=)?(\d{1,2}))|(?:(\d{1,2})\.\.(\d{1,2}))")
 _AGE: Final = re.compile(r"([1-9]\d{0,4})(s|min|h|d|w)", re.ASCII)
+_PIECE: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|\s|[^\s"]+', re.DOTALL)
+_BEGINNINGS: Final = {field: {"error": "error~", "spec": "spec."}.get(field, f"{field}:") for field in FIELDS}
 _SEGMENT: Final = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 _PLAIN: Final = re.compile(r'[^\s,"=][^\s,"]*')
 _OPERATORS: Final = {"error": ("~", "~="), "spec": ("=", "~", "~=")}
@@ -171,10 +175,43 @@ def parse(text: str) -> Search:
     return Search(**{name: value for name, value in found.items() if value is not None})  # type: ignore[arg-type]
 
 
-def suggestions(text: str) -> list[str]:
-    """Return examples of the fields that the last word of a text may begin."""
-    word = text.rsplit(maxsplit=1)[-1] if text and not text[-1].isspace() else ""
-    return [example for field, example in FIELDS.items() if field.startswith(word.lower())]
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """How the last term of a search may go on."""
+
+    text: str
+    """The whole search with it."""
+    shown: str
+    """Its last term: a field that a value must follow, or a field with a value."""
+    example: str
+    """A whole term of this field."""
+
+
+def suggestions(text: str, values: Mapping[str, Iterable[str]] = NO_VALUES) -> list[Suggestion]:
+    """Return how the last term of a text may go on: a field, or a value of one. `values` are known values by field."""
+    start = _last_term(text)
+    head, term = text[:start], text[start:]
+    field, colon, typed = term.partition(":")
+    if colon:
+        known = {"status": STATUS_NAMES, **values}.get(field.lower(), ())
+        before, comma, last = typed.rpartition(",")
+        begun = f"{field.lower()}:{before}{comma}"
+        terms = [begun + _quoted(value) for value in known if value.startswith(last.lstrip('"')) and value != last]
+        return [Suggestion(head + found, found, FIELDS[field.lower()]) for found in terms]
+    return [
+        Suggestion(head + begun, begun, FIELDS[name])
+        for name, begun in _BEGINNINGS.items()
+        if begun.startswith(term.lower())
+    ]
+
+
+def _last_term(text: str) -> int:
+    """Return where the last term starts: after the last space that is not between double quotes."""
+    start = 0
+    for found in _PIECE.finditer(text):
+        if found[0].isspace():
+            start = found.end()
+    return start
 
 
 @dataclass(frozen=True, slots=True)

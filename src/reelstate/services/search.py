@@ -18,7 +18,7 @@ from reelstate.core.machine import ACTIVE_JOBS, JobStatus
 from reelstate.core.model import Job, Json, Page
 from reelstate.core.month import id_at
 from reelstate.core.policy import HIGHEST_PRIORITY, LOWEST_PRIORITY
-from reelstate.core.search import MAX_LENGTH, Search, TimeRange, parse
+from reelstate.core.search import MAX_LENGTH, Search, Suggestion, TimeRange, parse, suggestions
 from reelstate.services.archive import CLOCK_ERROR
 from reelstate.services.catalogue import PIPELINE_NAMES
 from reelstate.services.jobs import NOW
@@ -49,6 +49,16 @@ SEARCH_IDS = Statement("search_ids", _Id)
 SEARCH_JOBS = Statement("search_jobs", JobRow)
 SEARCH_KEY = Statement("search_key", _JobId)
 SEARCH_PIPELINES = Statement("search_pipelines", _Version)
+
+
+async def suggest(store: Store, text: str) -> list[Suggestion]:
+    """Return how the last term of a search may go on. Raises `InvalidRequest` for a text that is too long."""
+    plain_text("search", text, MAX_LENGTH)
+
+    async def flow(transaction: Transaction) -> list[str]:
+        return sorted(row.name for row in await transaction.run(PIPELINE_NAMES))
+
+    return suggestions(text, {"pipeline": await store.read(flow)})
 
 
 async def search_jobs(

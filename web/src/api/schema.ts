@@ -334,6 +334,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List how the last term of a search may go on: the fields, the statuses and the names of pipelines
+         * @description List how the last term of a search may go on: the fields, the statuses and the names of pipelines.
+         */
+        get: operations["jobs_suggestions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}": {
         parameters: {
             query?: never;
@@ -4807,6 +4827,32 @@ export interface components {
             /** Resource Id */
             resource_id: number | null;
         };
+        /**
+         * SuggestionDocument
+         * @description How the last term of a search may go on.
+         * @example {
+         *       "example": "status:failed,quarantined",
+         *       "shown": "status:",
+         *       "text": "user:ada status:"
+         *     }
+         */
+        SuggestionDocument: {
+            /**
+             * Text
+             * @description The whole search with it.
+             */
+            text: string;
+            /**
+             * Shown
+             * @description Its last term: a field that a value must follow, or a field with a value.
+             */
+            shown: string;
+            /**
+             * Example
+             * @description A whole term of this field.
+             */
+            example: string;
+        };
         /** TaskDocument */
         TaskDocument: {
             /**
@@ -7261,6 +7307,74 @@ export interface operations {
             };
             /** @description Content Too Large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    jobs_suggestions: {
+        parameters: {
+            query?: {
+                /** @description The beginning of a search: `user:ada st`. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuggestionDocument"][];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
