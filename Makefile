@@ -43,6 +43,7 @@ bench: $(VENV)/.ready-bench ## measure the engine next to its peers, workers nex
 	@$(BIN)/python -m bench.media
 	@$(BIN)/python -m bench.api
 	@$(BIN)/python -m bench.states
+	@$(BIN)/python -m bench.archive
 
 lock: ## write uv.lock anew after a change of dependencies
 	@sh -euc "$$FIND_UV"' find_uv || { echo "make lock needs uv, and it could not be installed." >&2; exit 1; }; "$$uv" lock'

@@ -12,12 +12,11 @@ from rich.console import Console
 
 from bench import page
 from bench.api import listing, remote, stream, submit
-from bench.api.measured import Measured
+from bench.measured import HEADINGS, Measured
 from bench.page import Table
 
 SCENARIOS: tuple[ModuleType, ...] = (submit, listing, remote, stream)
 """Each has `measure(folder, quick=…)`, which yields its measurements."""
-HEADINGS = ("what", "found", "aim", "")
 
 
 def main() -> int:
@@ -29,7 +28,7 @@ def main() -> int:
             for each in scenario.measure(Path(folder), quick=arguments.quick):
                 console.print(f"{each.subject}: {each.shown}")
                 found.append(each)
-    table = Table("The API under load", HEADINGS, [row(each) for each in found])
+    table = Table("The API under load", HEADINGS, [each.row for each in found])
     page.show(console, machine(), table)
     if arguments.markdown is not None:
         page.write(arguments.markdown, "api", machine(), table)
@@ -37,10 +36,6 @@ def main() -> int:
         console.print("[yellow]A quick run shows that everything works; its numbers mean nothing.[/]")
         return 0
     return 0 if all(each.met for each in found) else 1
-
-
-def row(each: Measured) -> tuple[str, str, str, str]:
-    return each.subject, each.shown, each.aim, "met" if each.met else "missed"
 
 
 def machine() -> dict[str, str]:

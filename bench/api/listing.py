@@ -10,8 +10,8 @@ from typing import Final
 import psycopg
 
 from bench.api.client import in_turns
-from bench.api.measured import Measured
 from bench.api.server import Server, databases, serving
+from bench.measured import Measured
 from reelstate.app import store_at
 
 FEW: Final = 1000

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import httpx
 
-from bench.api.measured import Measured
 from bench.api.noop import noop
+from bench.measured import Measured
 from reelstate.app import open_engine
 from reelstate.engine import Engine
 from tests.api.event_stream import EVENT_STREAM, EventStream

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.api.client import rate
-from bench.api.measured import Measured
 from bench.api.server import databases, serving
+from bench.measured import Measured
 
 BATCH: Final = 500
 WARM_UP: Final = 50

@@ -6,7 +6,7 @@ may touch its tables, except `fill_history`, which writes finished work in bulk 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 
@@ -18,6 +18,7 @@ from reelstate.app import open_engine, worker_for
 from reelstate.cli.process import freeze_garbage
 from reelstate.config import Settings
 from reelstate.core.model import Completion, Submission, Verdict
+from reelstate.core.month import Month
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Handler, Pipeline
@@ -119,6 +120,10 @@ class Ours:
         async with await AsyncConnection.connect(self._url, autocommit=True) as connection:
             await connection.execute("VACUUM (ANALYZE) " + ", ".join(f"reelstate.{table}" for table in TABLES))
             await connection.execute("CHECKPOINT")
+
+    async def prepare_months(self, months: Iterable[Month]) -> None:
+        """Create months of the archive."""
+        await self._engine.store.archive.prepare(months)
 
     async def _drain(self, count: int, engines: list[Engine], worker: int | None) -> float:
         workers = [worker or await _registered(engine) for engine in engines]

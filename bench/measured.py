@@ -1,6 +1,9 @@
 """A measurement of a scenario, and its aim."""
 
 from dataclasses import dataclass
+from typing import Final
+
+HEADINGS: Final = ("what", "found", "aim", "")
 
 
 @dataclass(frozen=True)
@@ -26,3 +29,8 @@ class Measured:
     @property
     def shown(self) -> str:
         return f"{self.value:,.0f} {self.unit}" if abs(self.value) >= 10 else f"{self.value:,.2f} {self.unit}"
+
+    @property
+    def row(self) -> tuple[str, str, str, str]:
+        """The cells below `HEADINGS`."""
+        return self.subject, self.shown, self.aim, "met" if self.met else "missed"
