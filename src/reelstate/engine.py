@@ -75,7 +75,7 @@ from reelstate.services.operate.operation import Operated, Operation, OperationO
 from reelstate.services.operate.quarantine import quarantine
 from reelstate.services.operate.reprioritise import reprioritise
 from reelstate.services.operate.retry import From, retry
-from reelstate.services.orchestrate import Orchestrated, orchestrate
+from reelstate.services.orchestrate import Orchestrated, StuckSearch, orchestrate
 from reelstate.services.pause import Paused
 from reelstate.services.pipelines import pipeline_versions, use_pipeline
 from reelstate.services.reclaim import reclaim, reclaim_workers
@@ -139,6 +139,7 @@ class Engine:
         self._published: dict[int, str] = {}
         """The status last published of each remote worker."""
         self._isolation = Isolation()
+        self._search = StuckSearch()
         self.dispatch.set_source(source_of(store, self.catalogue, extension))
 
     async def close(self) -> None:
@@ -206,7 +207,12 @@ class Engine:
     async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
         """Make due tasks ready, and advance jobs that have been stuck for `stuck_after` seconds."""
         done, wakeups = await orchestrate(
-            self.store, self.catalogue, limit=limit, stuck_after=stuck_after, isolation=self._isolation
+            self.store,
+            self.catalogue,
+            limit=limit,
+            stuck_after=stuck_after,
+            isolation=self._isolation,
+            search=self._search,
         )
         return self._notify((done, wakeups), done.jobs)
 

@@ -29,6 +29,8 @@ from reelstate.telemetry.facts import Transition
 
 RECENT = 3600.0
 """Seconds for which ready tasks of a stopped job are still looked for."""
+STUCK_WINDOW = 2000
+"""Active jobs that one pass looks at for a missed step."""
 MAX_REASON_LENGTH, MAX_REASONS = 500, 100
 """Limits of what a degraded job lists as missing."""
 
@@ -67,9 +69,16 @@ class _DegradedJob(NamedTuple):
     degraded: list[Json]
 
 
+class _ActiveJob(NamedTuple):
+    """A job without a task to run; or, with `stuck` false, the last job that was looked at."""
+
+    job_id: int
+    stuck: bool
+
+
 MAKE_READY = Statement("orchestrate_due", _DueTask)
 DUE_JOBS = Statement("orchestrate_due_jobs", JobId)
-STUCK_JOBS = Statement("orchestrate_stuck", JobId)
+STUCK_JOBS = Statement("orchestrate_stuck", _ActiveJob)
 STOPPED_JOBS_WITH_READY_TASKS = Statement("orchestrate_stopped", JobId)
 STAGE_COUNTERS = Statement("orchestrate_counters", _StageCounters)
 RESET_TASKS = Statement("orchestrate_reset", NoRow)
@@ -87,6 +96,13 @@ class Orchestrated:
     advanced: int
     jobs: frozenset[int] = frozenset()
     """The jobs that may have tasks to run now."""
+
+
+@dataclass(slots=True)
+class StuckSearch:
+    """The search for stuck jobs. Each pass looks at the next active jobs: a long queue costs a pass no more."""
+
+    after: int = 0
 
 
 @dataclass(slots=True)
@@ -114,9 +130,11 @@ async def orchestrate(
     limit: int = 1000,
     stuck_after: float = 60.0,
     isolation: Isolation | None = None,
+    search: StuckSearch | None = None,
 ) -> tuple[Orchestrated, set[Wakeup]]:
     """Make due tasks ready, and advance jobs whose next step was missed; return what was done, and the wake-ups."""
     alone = isolation or Isolation()
+    looking = search or StuckSearch()
 
     async def make_ready(only: Sequence[int] | None, without: Sequence[int]) -> list[int]:
         jobs = {"only": None if only is None else list(only), "without": list(without)}
@@ -130,8 +148,11 @@ async def orchestrate(
         moved = await store.write(flow)
         return [row.job_id for row in moved if row.status == TaskStatus.READY]
 
-    async def find_stuck(transaction: Transaction) -> list[int]:
-        return [row.job_id for row in await transaction.run(STUCK_JOBS, older=stuck_after, limit=limit)]
+    async def look_for_stuck(transaction: Transaction) -> list[_ActiveJob]:
+        return await transaction.run(STUCK_JOBS, after=looking.after, window=STUCK_WINDOW, older=stuck_after)
+
+    async def find_stuck() -> list[int]:
+        return [row.job_id for row in await store.read(look_for_stuck) if row.stuck]
 
     async def find_stopped(transaction: Transaction) -> list[int]:
         found = await transaction.run(STOPPED_JOBS_WITH_READY_TASKS, recent=RECENT, limit=limit)
@@ -152,12 +173,12 @@ async def orchestrate(
     ready = [job_id for each in made_ready for job_id in each]
     if await store.read(find_stopped):
         await alone.sweep("orchestrate stopped", reset_stopped, lambda: store.read(find_stopped))
-    stuck = await store.read(find_stuck)
+    active = await store.read(look_for_stuck)
+    stuck = [row.job_id for row in active if row.stuck]
     wakeups = {Wakeup.WORK} if ready else set()
     if stuck:
-        wakeups = wakeups.union(
-            *await alone.sweep("orchestrate advance", advance_stuck, lambda: store.read(find_stuck))
-        )
+        wakeups = wakeups.union(*await alone.sweep("orchestrate advance", advance_stuck, find_stuck))
+    looking.after = next((row.job_id for row in active if not row.stuck), 0)
     return Orchestrated(ready=len(ready), advanced=len(stuck), jobs=frozenset([*ready, *stuck])), wakeups
 
 

@@ -37,7 +37,7 @@ WITH clock AS MATERIALIZED (
           SELECT FROM reelstate.lanes l
           WHERE l.pipeline = ANY (worker.pipelines) AND l.needs <@ worker.capabilities
             AND l.pipeline <> ALL ((SELECT pipelines FROM paused)::text[])
-            AND EXISTS (SELECT FROM reelstate.tasks WHERE lane = -l.id AND status = 'ready')))
+            AND EXISTS (SELECT FROM reelstate.tasks WHERE lane = -l.id AND status = 'ready' OFFSET 0)))
 ), mine AS MATERIALIZED (
     SELECT l.id,
            CASE WHEN l.prefers <@ fit.capabilities OR NOT EXISTS (
@@ -93,7 +93,7 @@ WITH clock AS MATERIALIZED (
     SET status = j.phase, started_at = coalesce(j.started_at, clock.now), version = j.version + 1, actor = 'worker',
         reason = NULL, changed_at = clock.now
     FROM taken t CROSS JOIN clock
-    WHERE t.begins AND j.id = t.job_id AND j.status = 'pending'
+    WHERE t.begins AND j.id = t.job_id AND (j.status = 'pending') IS TRUE
     RETURNING t.*, j.pipeline_id, j.spec, j.status AS job_status, j.version AS job_version, j.trace
 ), others AS MATERIALIZED (
     SELECT t.*, row_number() OVER (PARTITION BY t.job_id) AS number FROM taken t
@@ -105,7 +105,7 @@ WITH clock AS MATERIALIZED (
     SET status = j.phase, started_at = coalesce(j.started_at, clock.now), version = j.version + 1, actor = 'worker',
         reason = NULL, changed_at = clock.now
     FROM clock
-    WHERE j.id = ANY (ARRAY(SELECT job_id FROM others WHERE NOT begins)) AND j.status = 'pending'
+    WHERE j.id = ANY (ARRAY(SELECT job_id FROM others WHERE NOT begins)) AND (j.status = 'pending') IS TRUE
     RETURNING j.id, j.pipeline_id, j.spec, j.status, j.version, j.trace
 ), active AS MATERIALIZED (
     SELECT id, pipeline_id, spec, status, trace FROM reelstate.jobs

@@ -13,7 +13,7 @@ FROM unnest(%(job_id)s::bigint[], %(stage)s::smallint[], %(part)s::integer[], %(
             %(result)s::text[]) AS given (job_id, stage, part, token, result),
      (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
 WHERE t.job_id = given.job_id AND t.stage = given.stage AND t.part = given.part
-  AND t.token = given.token AND t.status = 'ready' AND t.actor = 'keeper'
+  AND t.token = given.token AND (t.status = 'ready') IS TRUE AND t.actor = 'keeper'
 RETURNING t.job_id, t.stage, t.part, t.token, t.status, t.last_worker
 ), counted AS (
     UPDATE reelstate.worker_instances i SET done = i.done + counted.number

@@ -15,10 +15,11 @@ WITH clock AS (
     FROM stalled s JOIN reelstate.jobs j ON j.id = s.job_id LEFT JOIN reelstate.pipelines p ON p.id = j.pipeline_id
 ), changed AS MATERIALIZED (
     SELECT j.id, reasons.flagged
-    FROM reelstate.jobs j LEFT JOIN reasons ON reasons.job_id = j.id
-    WHERE (j.flagged IS NOT NULL OR j.id IN (SELECT job_id FROM stalled))
-      AND j.flagged IS DISTINCT FROM reasons.flagged
-      AND j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')
+    FROM (SELECT job_id AS id FROM stalled UNION SELECT id FROM reelstate.jobs WHERE flagged IS NOT NULL) AS noted
+    JOIN reelstate.jobs j ON j.id = noted.id
+    LEFT JOIN reasons ON reasons.job_id = j.id
+    WHERE j.flagged IS DISTINCT FROM reasons.flagged
+      AND (j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'processing', 'uploading_outputs')) IS TRUE
       AND (%(only)s::bigint[] IS NULL OR j.id = ANY (%(only)s::bigint[])) AND j.id <> ALL (%(without)s::bigint[])
     ORDER BY j.id LIMIT %(limit)s
     FOR UPDATE OF j SKIP LOCKED

@@ -4,5 +4,5 @@ SET priority = %(priority)s, version = j.version + 1, actor = %(actor)s, changed
     reason = 'priority ' || j.priority || ' to ' || %(priority)s::smallint || coalesce(': ' || %(reason)s::text, '')
 FROM unnest(%(id)s::bigint[], %(version)s::integer[]) AS given (id, version),
      (SELECT coalesce(%(now)s::timestamptz, clock_timestamp()) AS now) AS clock
-WHERE j.id = given.id AND j.version = given.version AND j.status NOT IN ('completed', 'cancelled')
+WHERE j.id = given.id AND j.version = given.version AND (j.status NOT IN ('completed', 'cancelled')) IS TRUE
 RETURNING j.id

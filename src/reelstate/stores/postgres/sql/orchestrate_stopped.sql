@@ -3,5 +3,5 @@ SELECT j.id AS job_id
 FROM reelstate.jobs j
 WHERE j.status IN ('failed', 'quarantined') AND j.finished_at IS NOT NULL
   AND j.changed_at > coalesce(%(now)s::timestamptz, clock_timestamp()) - make_interval(secs => %(recent)s)
-  AND EXISTS (SELECT FROM reelstate.tasks t WHERE t.job_id = j.id AND t.status = 'ready')
+  AND EXISTS (SELECT FROM reelstate.tasks t WHERE t.job_id = j.id AND (t.status = 'ready') IS TRUE OFFSET 0)
 ORDER BY j.id LIMIT %(limit)s

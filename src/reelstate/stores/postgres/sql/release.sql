@@ -11,13 +11,13 @@ WITH clock AS (
     FOR UPDATE OF t
 ), parents AS MATERIALIZED (
     SELECT id, status IN ('failed', 'quarantined', 'completed', 'cancelled') AS inactive
-    FROM reelstate.jobs WHERE id IN (SELECT job_id FROM held) ORDER BY id FOR SHARE
+    FROM reelstate.jobs WHERE id = ANY (ARRAY(SELECT job_id FROM held)) ORDER BY id FOR SHARE
 )
 UPDATE reelstate.tasks t
-SET status = CASE WHEN parents.inactive THEN 'new' ELSE 'ready' END,
-    ready_at = CASE WHEN parents.inactive THEN NULL ELSE clock.now END,
+SET status = CASE WHEN held.inactive THEN 'new' ELSE 'ready' END,
+    ready_at = CASE WHEN held.inactive THEN NULL ELSE clock.now END,
     attempt = t.attempt - 1, worker_id = NULL, lease_expires_at = NULL,
     version = t.version + 1, actor = %(actor)s, reason = %(reason)s, changed_at = clock.now
-FROM held JOIN parents ON parents.id = held.job_id, clock
+FROM (SELECT *, job_id = ANY (ARRAY(SELECT id FROM parents WHERE inactive)) AS inactive FROM held) AS held, clock
 WHERE t.job_id = held.job_id AND t.stage = held.stage AND t.part = held.part
 RETURNING t.job_id, t.stage, t.part, t.token
