@@ -9,6 +9,7 @@ from reelstate.core.machine import TaskStatus, WorkerStatus
 from reelstate.core.model import Verdict, Worker
 from reelstate.engine import Engine
 from reelstate.services import claim
+from reelstate.services.keys import Keys, Scope
 from tests.conformance.scenarios import (
     a_running_task,
     fail_for_good,
@@ -323,3 +324,14 @@ async def test_an_engine_remembers_a_limited_number_of_workers_and_the_others_st
     await submitted(engine)
     await take_one(engine, second)
     assert len(engine._claims) == len(engine._claims._filters) + 1 == 3
+
+
+async def test_a_worker_whose_key_is_revoked_claims_nothing_more(engine: Engine) -> None:
+    keys = Keys(engine.store)
+    await keys.create("worker", scopes=[Scope.WORKER])
+    worker = await a_worker(engine)
+    job = await submitted(engine)
+    await take_one(engine, worker)
+    assert await engine.revoke("worker") == (1, 1)
+    assert await take(engine, worker) == [], "a server may know its key for a moment longer"
+    assert [task.key.job_id for task in await take(engine, await a_worker(engine, "other"))] == [job]

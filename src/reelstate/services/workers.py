@@ -216,12 +216,20 @@ async def disable(store: Store, name: str, *, actor: str, reason: str | None = N
 
 
 async def revoke(store: Store, name: str, *, actor: str) -> tuple[int, int]:
-    """Revoke the keys of a name and release its tasks; return the number of keys and of tasks."""
+    """Revoke the keys of a name and release its tasks; return the number of keys and of tasks.
+
+    A server may know a key for a moment longer, so the instances drain: they claim nothing of that again.
+    """
     _check_texts(actor, name, None)
+    origins = [WorkerStatus.ACTIVE] if WORKER.allows(WorkerStatus.ACTIVE, WorkerStatus.DRAINING, actor) else []
 
     async def flow(transaction: Transaction) -> tuple[int, int]:
         revoked = await transaction.run(KEYS_REVOKE, id=None, name=name, actor=actor)
         reason = f"the key of worker {name} was revoked"
+        if revoked:
+            parameters = {"worker_id": None, "name": name, "actor": actor, "reason": reason}
+            rows = await transaction.run(WORKERS_MOVE, status=WorkerStatus.DRAINING, origins=origins, **parameters)
+            transaction.note(Transition("worker", WorkerStatus.ACTIVE, WorkerStatus.DRAINING, len(rows)))
         return len(revoked), await _release_tasks(transaction, name, actor=actor, reason=reason)
 
     return await store.write(flow)
