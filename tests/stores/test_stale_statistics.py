@@ -86,7 +86,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def rows_read(node: dict[str, Any]) -> int:
-    """Return the rows that a node has returned or looked at in vain."""
+    """Return the rows that a node has returned or read and left out."""
     removed = sum(value for name, value in node.items() if name.startswith("Rows Removed by"))
     return int((node["Actual Rows"] + removed) * node["Actual Loops"])
 
