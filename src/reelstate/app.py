@@ -273,16 +273,20 @@ def worker_for(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings
     @asynccontextmanager
     async def connect() -> AsyncIterator[Link]:
         if isinstance(engine.store, SQLiteStore):
-            yield Engine(engine.store, limits=engine.limits)  # its thread serves every loop, its dispatch only one
+            yield Engine(
+                engine.store, limits=engine.document_limits
+            )  # its thread serves every loop, its dispatch only one
             return
         store = store_at(settings.database_url, timeout=settings.database_timeout, connections=1)
         try:
             await store.open()
-            yield Engine(store, limits=engine.limits)
+            yield Engine(store, limits=engine.document_limits)
         finally:
             await store.close()
 
-    return WorkerLoop(engine, connect, engine.dispatch, pipelines, worker_settings(settings), limits=engine.limits)
+    return WorkerLoop(
+        engine, connect, engine.dispatch, pipelines, worker_settings(settings), limits=engine.document_limits
+    )
 
 
 async def confine_tools(engine: Engine, pipelines: Iterable[Pipeline], settings: Settings) -> bool:

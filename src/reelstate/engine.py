@@ -56,7 +56,7 @@ from reelstate.services import keep, observe, pause, workers
 from reelstate.services.alerts import add_alert
 from reelstate.services.archive import Archived, ArchiveMonth, OnBatch, archive, archive_months, refuse_archived
 from reelstate.services.catalogue import Catalogue
-from reelstate.services.claim import ClaimOptions, ClaimRequest, Claims, claim, recover_claims
+from reelstate.services.claim import ClaimOptions, ClaimRequest, Claims, recover_claims
 from reelstate.services.complete import complete
 from reelstate.services.doctor import Diagnosis, doctor, quick_check, report_findings
 from reelstate.services.extension import NO_EXTENSION, Extension
@@ -66,6 +66,9 @@ from reelstate.services.flag import flag_stalled
 from reelstate.services.grid import Runs, TaskGrid, task_grid, task_runs
 from reelstate.services.isolation import Isolation
 from reelstate.services.keep import Keepers, Lead
+from reelstate.services.limits.admission import Admission
+from reelstate.services.limits.claiming import claim_admitted
+from reelstate.services.limits.limits import Limits
 from reelstate.services.measure import Measured, measure
 from reelstate.services.mirror import WORKERS, claim_hinted, newly_ready, source_of
 from reelstate.services.observe import JobFilter, Queue
@@ -123,7 +126,7 @@ class Engine:
     ) -> None:
         self.store = store
         self.dispatch = dispatch or PollDispatch()
-        self.limits = limits
+        self.document_limits = limits
         self.extension = extension
         self.callbacks = callbacks
         """The addresses that webhooks and callbacks may have."""
@@ -133,6 +136,7 @@ class Engine:
             store=store, catalogue=self.catalogue, limits=limits, extension=extension, rules=callbacks
         )
         self.schedules = Schedules(submitter, self._on_ticked)
+        self.limits = Limits(store, self._on_admitted)
         self.state_store = SqlStateStore(store, self.dispatch)
         self.feed = engine_feed(store, self.dispatch, self.catalogue)
         self._claims = Claims()
@@ -172,7 +176,9 @@ class Engine:
 
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Create jobs in one transaction, all or none. Any process may have declared their pipelines."""
-        submitted = await submit(self.store, self.catalogue, submissions, self.limits, self.extension, self.callbacks)
+        submitted = await submit(
+            self.store, self.catalogue, submissions, self.document_limits, self.extension, self.callbacks
+        )
         now = datetime.now(UTC)
         started = [
             (each.job_id, submission)
@@ -220,12 +226,18 @@ class Engine:
         """Lease up to `limit` tasks to a worker, most urgent first; the options are the fields of `ClaimRequest`."""
         request = ClaimRequest(worker_id=worker_id, limit=limit, **options)
         if request.hints or limit < 1 or not self.dispatch.mirrors:
-            return await claim(self.store, self.catalogue, self._claims, request)
+            return await self._claim(request)
 
         async def claim_some(count: int, hints: Sequence[TaskKey]) -> Claim:
-            return await claim(self.store, self.catalogue, self._claims, replace(request, limit=count, hints=hints))
+            return await self._claim(replace(request, limit=count, hints=hints))
 
         return await claim_hinted(self.dispatch, self._claims.filter_for(request), limit, claim_some)
+
+    async def _claim(self, request: ClaimRequest) -> Claim:
+        claimed, admission = await claim_admitted(self.store, self.catalogue, self._claims, request)
+        if admission.tasks:
+            self._on_admitted(admission)
+        return claimed
 
     async def claimed(self, worker_id: int, known: Collection[tuple[TaskKey, int]]) -> Claim:
         """Return the leases of a worker that are not in `known`, for a response to a claim that was lost."""
@@ -243,7 +255,9 @@ class Engine:
 
         `stuck` is the number of the worker's handlers that do not stop; None leaves it as it is.
         """
-        answer = await report(self.store, worker_id, items, self.limits, stuck=stuck, max_instances=max_instances)
+        answer = await report(
+            self.store, worker_id, items, self.document_limits, stuck=stuck, max_instances=max_instances
+        )
         accepted = zip(items, answer.verdicts, strict=True)
         stored = [item for item, verdict in accepted if verdict is Verdict.OK]
         self.dispatch.jobs_changed({item.key.job_id for item in stored if item.percent is not None})
@@ -251,12 +265,12 @@ class Engine:
 
     async def complete(self, items: Sequence[Completion]) -> list[Verdict]:
         """Record the results of tasks; returns a verdict per item."""
-        committed = await complete(self.store, self.catalogue, items, self.limits)
+        committed = await complete(self.store, self.catalogue, items, self.document_limits)
         return self._notify(committed, {item.key.job_id for item in items}, changed=True)
 
     async def fail(self, items: Sequence[Failure]) -> list[Verdict]:
         """Record failed attempts of tasks; returns a verdict per item."""
-        committed = await fail(self.store, self.catalogue, items, self.limits)
+        committed = await fail(self.store, self.catalogue, items, self.document_limits)
         return self._notify(committed, {item.key.job_id for item in items}, changed=True)
 
     async def release(self, items: Sequence[Release]) -> list[Verdict]:
@@ -692,13 +706,13 @@ class Engine:
     ) -> StateManager:
         """Open a state manager on this store: for one task of a job outside the engine, or to read any job."""
         return await StateManager.open(
-            job_id, task_index, num_tasks, self.state_store, tags=tuple(tags), limits=self.limits
+            job_id, task_index, num_tasks, self.state_store, tags=tuple(tags), limits=self.document_limits
         )
 
     async def register(self, /, name: str, **options: Unpack[RegisterOptions]) -> int:
         """Register a worker instance and return its id; the options are the fields of `Registration`."""
         options.setdefault("pipelines", self.catalogue.names)
-        worker_id = await workers.register(self.store, Registration(name=name, **options), self.limits)
+        worker_id = await workers.register(self.store, Registration(name=name, **options), self.document_limits)
         accepted = ClaimFilter(frozenset(options["pipelines"]), frozenset(options.get("capabilities", ())))
         self._claims.add_worker(worker_id, accepted)
         self._publish_worker("idle", id=worker_id, name=name)
@@ -803,6 +817,9 @@ class Engine:
             else:
                 self.dispatch.notify(wakeup)
         return result
+
+    def _on_admitted(self, admission: Admission) -> None:
+        self._notify((None, [Wakeup.WORK]), admission.job_ids)
 
     async def _on_operated(self, operation: Operation, outcomes: list[Operated], *wakeups: Wakeup) -> list[Operated]:
         changed = {outcome.job_id for outcome in outcomes if outcome.verdict is Verdict.OK}

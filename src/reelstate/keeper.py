@@ -6,6 +6,8 @@
     schedules    leader    runs the ticks of schedules that are due
     relax        leader    lets tasks run without preferences that no worker fulfils
     settle pauses leader   returns tasks to their lanes after a pause was lifted, where the one who lifted it did not
+    settle limits leader   brings tasks under a limit that was set, where the one who set it did not
+    admit         leader   lets tasks run whose limits have room, where no worker asks
     check        leader    checks the quick invariants and logs violations
     prune        leader    deletes worker instances that have been offline for long
     prune states leader    deletes states of jobs that finished long ago, and old versions of states
@@ -116,6 +118,9 @@ class Keeper:
             Duty("schedules", settings.schedules_every, engine.schedules.run_due),
             Duty("relax", settings.sweep_every, self._relax),
             Duty("settle pauses", settings.sweep_every, engine.settle_pauses),
+            Duty("settle limits", settings.sweep_every, engine.limits.settle),
+            Duty("admit", settings.orchestrate_every, engine.limits.admit),
+            Duty("prune limits", PRUNE_EVERY, engine.limits.prune),
             Duty("check", settings.check_every, engine.check),
             Duty("prune", PRUNE_EVERY, self._prune),
             Duty("prune states", PRUNE_EVERY, self._prune_states),

@@ -599,3 +599,56 @@ async def test_what_is_explained_as_ready_is_claimed_and_nothing_else(
             claimed |= {task.key.job_id for task in await take(engine, worker_id, 1)}
     assert not claimed & waiting, {job_id: first[job_id] for job_id in claimed & waiting}
     assert not ready or claimed, ready
+
+
+# It waits for a limit
+
+
+async def test_a_full_limit(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    await engine.limits.set("customers", per="spec.customer", running=1)
+    jobs = [await submitted(engine, spec={"customer": "acme"}) for _ in range(3)]
+    task = await take_one(engine, worker)
+    await engine.limits.admit()
+    found = await the_reason(engine, jobs[2])
+    text = "main/0: waits for limit customers=acme 1/1 running; 1 task before it"
+    assert (found.kind, str(found), found.data["before"]) == (ReasonKind.LIMIT, text, 1)
+    await engine.complete([done(task)])
+    await runs_next(engine, worker, jobs[1])
+
+
+async def test_a_limit_of_starts(engine: Engine, clock: FakeClock) -> None:
+    worker = await a_worker(engine)
+    await engine.limits.set("rate", starts=1, period=3600)
+    jobs = [await submitted(engine) for _ in range(2)]
+    await engine.complete([done(await take_one(engine, worker))])
+    clock.advance(30)
+    assert await take(engine, worker) == []
+    found = await the_reason(engine, jobs[1])
+    assert str(found).startswith("main/0: waits for limit rate 1/1 starts in 1 h, the next in 59 min")
+    clock.advance(3600)
+    await runs_next(engine, worker, jobs[1])
+
+
+async def test_its_turn(engine: Engine) -> None:
+    await engine.limits.set("users", per="user")
+    job_id = await submitted(engine, user_id="ada")
+    assert await kinds(engine, job_id) == ["limit", "no_worker"], "its limits are not looked at yet"
+    worker = await a_worker(engine)
+    jobs = [await submitted(engine, user_id="ada") for _ in range(2)]
+    await take_one(engine, worker)
+    found = await reasons(engine, jobs[1])
+    assert str(found[0]).startswith("main/0: waits for its turn under limit users=ada; admitted when a worker asks")
+    await runs_next(engine, worker, jobs[1])
+
+
+async def test_a_pause_of_what_waits_for_a_limit(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    await engine.limits.set("one", running=1)
+    jobs = [await submitted(engine, user_id="ada") for _ in range(2)]
+    task = await take_one(engine, worker)
+    await engine.pause(user_id="ada")
+    assert await kinds(engine, jobs[1]) == ["paused"]
+    await engine.resume(user_id="ada")
+    await engine.complete([done(task)])
+    await runs_next(engine, worker, jobs[1])

@@ -48,7 +48,7 @@ class WrappedStore:
 
 def wrap_engine(engine: Engine, around: Around) -> Engine:
     """Return the engine with its statements passed through `around`."""
-    made = Engine(WrappedStore(engine.store, around), limits=engine.limits, extension=engine.extension)
+    made = Engine(WrappedStore(engine.store, around), limits=engine.document_limits, extension=engine.extension)
     made.catalogue = engine.catalogue
     return made
 

@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any
 
 from reelstate.engine import Engine
+from reelstate.services.limits.limits import Limits
 
 TIMEOUT = 300.0
 
@@ -13,8 +14,9 @@ class CountingEngine(Engine):
     """Counts each verb that returns, and as `failed VERB` each that raises. A verb in `faults` raises that error."""
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__(engine.store, limits=engine.limits)
+        super().__init__(engine.store, limits=engine.document_limits)
         self.catalogue = engine.catalogue
+        self.limits = CountingLimits(self)
         self.done: Counter[str] = Counter()
         self.faults: dict[str, Exception] = {}
         self._changed = asyncio.Event()
@@ -71,3 +73,17 @@ class CountingEngine(Engine):
 
     async def check(self) -> Any:
         return await self._call("check", super().check())
+
+
+class CountingLimits(Limits):
+    """The limits of a counting engine."""
+
+    def __init__(self, engine: CountingEngine) -> None:
+        super().__init__(engine.store, engine._on_admitted)
+        self._engine = engine
+
+    async def settle(self) -> None:
+        await self._engine._call("settle_limits", super().settle())
+
+    async def admit(self) -> None:
+        await self._engine._call("admit", super().admit())

@@ -77,6 +77,9 @@ def test_duties_with_their_intervals_and_owners(counting: CountingEngine) -> Non
         ("schedules", 1, True),
         ("relax", 5, True),
         ("settle pauses", 5, True),
+        ("settle limits", 5, True),
+        ("admit", 1, True),
+        ("prune limits", PRUNE_EVERY, True),
         ("check", 300, True),
         ("prune", PRUNE_EVERY, True),
         ("prune states", PRUNE_EVERY, True),
@@ -448,7 +451,8 @@ async def test_an_outage_is_logged_once_for_all_duties(
     unreachable = StoreUnavailable("the server is gone", hint="start it")
     async with run_keeper(Keeper(counting, FAST)):
         await counting.wait_for("orchestrate", 1)
-        counting.faults |= dict.fromkeys(["lead", "orchestrate", "relax", "settle_pauses", "check"], unreachable)
+        verbs = ["lead", "orchestrate", "relax", "settle_pauses", "settle_limits", "admit", "check"]
+        counting.faults |= dict.fromkeys(verbs, unreachable)
         for verb in ("lead", "orchestrate", "check"):
             await counting.wait_for(f"failed {verb}", 3)
         counting.faults.clear()

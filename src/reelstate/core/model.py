@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, TypeVar
@@ -153,6 +153,14 @@ class Claim:
     isolated_waiting: bool
     paused: bool = False
     """Whether the worker's name, or everything, is paused."""
+    limited: bool = False
+    """Whether there are limits: other tasks may wait for one."""
+
+    def with_more(self, more: Claim) -> Claim:
+        """Return this claim with the tasks of the next one."""
+        return replace(
+            self, tasks=self.tasks + more.tasks, isolated_waiting=self.isolated_waiting or more.isolated_waiting
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

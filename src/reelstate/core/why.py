@@ -40,6 +40,7 @@ class ReasonKind(StrEnum):
     DUE = "due"
     PAUSED = "paused"
     RESUMING = "resuming"
+    LIMIT = "limit"
     NO_WORKER = "no_worker"
     NEEDS = "needs"
     WORKERS_PAUSED = "workers_paused"
@@ -233,6 +234,60 @@ def paused_reasons(group: WaitingGroup, situation: Situation) -> Iterator[Reason
         )
     if group.parked and not held:
         yield group.reason(ReasonKind.RESUMING, "its pause was lifted; a keeper returns it to the queue")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyState:
+    """A limit that tasks wait for: their key, and what it has admitted."""
+
+    name: str
+    key: str
+    running: int | None
+    admitted: int
+    starts: int | None
+    started: int
+    period: float | None
+    retry_in: float | None
+    """Seconds until another start of the period may be admitted; None where that is not known."""
+
+    @property
+    def full(self) -> bool:
+        """Return whether the key admits nothing now."""
+        return self._runs_full or self._starts_full
+
+    @property
+    def _runs_full(self) -> bool:
+        return self.running is not None and self.admitted >= self.running
+
+    @property
+    def _starts_full(self) -> bool:
+        return self.starts is not None and self.started >= self.starts
+
+    def __str__(self) -> str:
+        """Return a text, such as `limit customers=acme 4/4 running`."""
+        texts = []
+        if self._runs_full:
+            texts.append(f"{self.admitted}/{self.running} running")
+        if self._starts_full:
+            after = "" if self.retry_in is None else f", the next in {span(self.retry_in)}"
+            texts.append(f"{self.started}/{self.starts} starts in {span(self.period or 0.0)}{after}")
+        return f"limit {self.name}{'=' + self.key if self.key else ''} {' and '.join(texts)}".rstrip()
+
+
+def limit_reason(group: WaitingGroup, keys: Sequence[KeyState], before: int) -> Reason:
+    """Return which limits the tasks wait for; where all have room, that they are the next, or wait for their turn."""
+    full = [key for key in keys if key.full]
+    data: dict[str, Json] = {"before": before}
+    data["limits"] = [
+        {"name": key.name, "key": key.key, "running": key.running, "admitted": key.admitted, "starts": key.starts}
+        for key in full or keys
+    ]
+    if full:
+        texts = "; ".join(map(str, full[:MAX_NAMES]))
+        return group.reason(ReasonKind.LIMIT, f"waits for {texts}{_place(before)}", **data)
+    texts = ", ".join(str(key) for key in keys[:MAX_NAMES])
+    sentence = f"waits for its turn under {texts}; admitted when a worker asks for more{_place(before)}"
+    return group.reason(ReasonKind.LIMIT, sentence, **data)
 
 
 def unserved_reason(group: WaitingGroup, situation: Situation) -> Reason | None:

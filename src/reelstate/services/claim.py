@@ -61,6 +61,10 @@ class ClaimRequest:
     max_instances: int | None = None
     """Live instances that the worker's name may have: one that is offline comes back only below that."""
 
+    def for_rest(self, limit: int) -> ClaimRequest:
+        """Return the request for fewer tasks."""
+        return replace(self, limit=limit)
+
 
 class ClaimOptions(TypedDict, total=False):
     """Options of `Engine.claim`: fields of `ClaimRequest`."""
@@ -105,6 +109,8 @@ class _ClaimedRow(NamedTuple):
     """The trace of the job, where `spec` is known."""
     parks: bool
     """Whether a stage or a user is paused, in PostgreSQL: tasks of them are to be parked."""
+    limited: bool
+    """Whether there are limits, in PostgreSQL: tasks may wait for an admission."""
 
 
 class _Worker(NamedTuple):
@@ -121,6 +127,8 @@ class _Worker(NamedTuple):
     """Whether its name, or everything, is paused."""
     parks: bool
     """Whether a stage or a user is paused: tasks of them are to be parked."""
+    limited: bool
+    """Whether there are limits: tasks may wait for an admission."""
 
 
 class _JobRow(NamedTuple):
@@ -229,6 +237,8 @@ class _Leased:
     """The phases of jobs that left `pending`."""
     parks: bool = False
     """A stage or a user is paused: tasks of them are to be parked."""
+    limited: bool = False
+    """There are limits: tasks may wait for an admission."""
     paused: bool = False
     """The worker's name, or everything, is paused."""
 
@@ -257,7 +267,7 @@ class _Leased:
                     trace=job.trace,
                 )
             )
-        return Claim(tasks, isolated_waiting=self.isolated_waiting, paused=self.paused)
+        return Claim(tasks, isolated_waiting=self.isolated_waiting, paused=self.paused, limited=self.limited)
 
 
 async def claim(store: Store, catalogue: Catalogue, claims: Claims, request: ClaimRequest) -> Claim:
@@ -381,6 +391,7 @@ async def _claim_closely(
             and not worker.runs_isolated
         ),
         parks=bool(worker.parks),
+        limited=bool(worker.limited),
         paused=bool(worker.paused),
     )
     if all(row.job_id in leased.jobs for row in leased.rows):
@@ -434,7 +445,7 @@ async def _lease(
 def _with_known_jobs(catalogue: Catalogue, rows: list[_ClaimedRow]) -> _Leased:
     """Return leased tasks with those jobs that are active, and whose graph this process has loaded."""
     leased = _Leased([row for row in rows if row.job_id], at=rows[0].at if rows else None, begun=_begun(rows))
-    leased = replace(leased, parks=bool(rows and rows[0].parks))
+    leased = replace(leased, parks=bool(rows and rows[0].parks), limited=bool(rows and rows[0].limited))
     incomplete = set()
     for row in leased.rows:
         declared = None if row.pipeline_id is None else catalogue.get(row.pipeline_id)

@@ -291,6 +291,7 @@ CHECKS = (
     ),
     DoctorCheck("tokens", "tokens only grow", "raised to the highest token of its events", repair.rewrite_tasks),
     DoctorCheck("counters", "a stage counts its tasks", "recounted", repair.recount_stages),
+    DoctorCheck("limits", "a limit counts the tasks that it has admitted", "recounted", repair.recount_limits),
     DoctorCheck("restless", "no task is ready or running in an inactive job", "set to new", repair.park_tasks),
     DoctorCheck("stuck", "an active job has an unfinished open stage", "recounted and advanced", repair.recount_stages),
     DoctorCheck(

@@ -12,6 +12,7 @@ from reelstate.core.record import RecordedChange, bridge
 from reelstate.services.catalogue import Catalogue, lane_for
 from reelstate.services.complete import recount
 from reelstate.services.jobs import JOB_STATUSES, LockedJob, lock_jobs
+from reelstate.services.limits.admission import LOCK
 from reelstate.services.orchestrate import advance
 from reelstate.services.stages import BrokenFanOut, OpeningStage, job_needs
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Transaction
@@ -69,6 +70,7 @@ REPAIR_DUPLICATES = Statement("repair_duplicates", NoRow)
 REPAIR_ORPHANS = Statement("repair_orphans", RepairedTaskRow)
 REPAIR_LANE = Statement("repair_lane", NoRow)
 REPAIR_TIMES = Statement("repair_times", NoRow)
+REPAIR_LIMITS = Statement("repair_limits", NoRow)
 REPAIR_RESTORED = Statement("repair_restored", NoRow)
 REPAIR_INCONSISTENT = Statement("repair_inconsistent", NoRow)
 REPAIR_VERSION = {entity: Statement(f"repair_version_{entity}", NoRow) for entity in ("job", "task", "worker")}
@@ -198,6 +200,12 @@ async def remove_duplicates(transaction: Transaction, catalogue: Catalogue, find
 async def recount_stages(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:
     await recount(transaction, [(finding.job_id, finding.stage, None) for finding in findings])
     await _advance_jobs(transaction, catalogue, findings)
+
+
+async def recount_limits(transaction: Transaction, _: Catalogue, __: Sequence[Finding]) -> None:
+    """Count the tasks of all keys of limits anew."""
+    await transaction.run(LOCK)
+    await transaction.run(REPAIR_LIMITS)
 
 
 async def _advance_jobs(transaction: Transaction, catalogue: Catalogue, findings: Sequence[Finding]) -> None:

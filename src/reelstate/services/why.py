@@ -21,12 +21,14 @@ from reelstate.core.why import (
     CAP,
     LATE_SWEEP,
     Explanation,
+    KeyState,
     Reason,
     ReasonKind,
     ServingWorker,
     Situation,
     WaitingGroup,
     error_text,
+    limit_reason,
     paused_reasons,
     slot_reasons,
     span,
@@ -63,6 +65,8 @@ class _ReadyRow(NamedTuple):
     lane: int
     isolated: bool
     parked: bool
+    arrived: bool
+    queue: int | None
     needs: list[str]
     prefers: list[str]
     priority: int
@@ -120,11 +124,24 @@ class _Count(NamedTuple):
     tasks: int
 
 
+class _LimitedRow(NamedTuple):
+    name: str
+    key: str
+    running: int | None
+    admitted: int
+    starts: int | None
+    started: int
+    period: float | None
+    retry_in: float | None
+    before: int
+
+
 READY_TASKS = Statement("why_ready", _ReadyRow)
 WAITING_TASKS = Statement("why_due", _DueRow)
 RUNNING_TASKS = Statement("why_running", _RunningRow)
 SERVING_WORKERS = Statement("why_workers", _WorkerRow)
 TASKS_BEFORE = Statement("why_before", _Count)
+WAITED_LIMITS = Statement("why_limits", _LimitedRow)
 
 OpenedStages = Mapping[int, tuple[bool, Counters]]
 """The stages that the job has opened so far: whether each is open, and its counters."""
@@ -299,6 +316,11 @@ class _Question:
         )
         reasons = [spent_reason(group)] if group.spent else []
         reasons += paused_reasons(group, situation)
+        if row.arrived:
+            text = "its limits are looked at when a worker asks for more"
+            reasons.append(group.reason(ReasonKind.LIMIT, text, before=0, limits=[]))
+        if row.queue is not None and not row.parked:
+            reasons.append(await self._limit_reason(transaction, group, row, row.queue))
         unserved = unserved_reason(group, situation)
         reasons += [unserved] if unserved else []
         if reasons:
@@ -314,6 +336,14 @@ class _Question:
             cap=CAP,
         )
         return list(slot_reasons(group, situation, counted.tasks))
+
+    async def _limit_reason(self, transaction: Transaction, group: WaitingGroup, row: _ReadyRow, queue: int) -> Reason:
+        place = {"priority": row.priority, "job_id": self._job.id, "stage": row.stage, "part": row.part}
+        found = await transaction.run(WAITED_LIMITS, queue=queue, cap=CAP, **place)
+        keys = [
+            KeyState(**{name: value for name, value in each._asdict().items() if name != "before"}) for each in found
+        ]
+        return limit_reason(group, keys, found[0].before if found else 0)
 
     async def _situation(self, transaction: Transaction) -> Situation:
         pauses = [row.pause() for row in await transaction.run(PAUSES, lifted=False, limit=MAX_PAUSES)]

@@ -61,6 +61,7 @@ TIMES = frozenset(
         "registered_at",
         "removed_at",
         "resumed_at",
+        "retry_at",
         "revoked_at",
         "run_after",
         "seen_at",
@@ -83,15 +84,19 @@ DOCUMENTS = frozenset(
         "events",
         "graph",
         "input",
+        "keys",
         "metadata",
         "needs",
         "pipelines",
         "prefers",
         "payload",
+        "priorities",
         "result",
         "scopes",
         "spec",
         "tags",
+        "wanted",
+        "weights",
     }
 )
 

@@ -221,6 +221,45 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Name: limit_arrive(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.limit_arrive() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM reelstate.limits m LEFT JOIN reelstate.lanes l ON l.id = abs(NEW.lane)
+               WHERE m.removed_at IS NULL AND (m.pipeline IS NULL OR m.pipeline = l.pipeline)) THEN
+        UPDATE reelstate.tasks SET lane = lane + sign(lane)::integer * 268435456
+        WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part AND lane BETWEEN -268435455 AND 268435455;
+    ELSIF NEW.queue IS NOT NULL THEN
+        UPDATE reelstate.tasks SET queue = NULL WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part;
+    END IF;
+    RETURN NULL;
+END $$;
+
+-- Name: limit_end(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.limit_end() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO reelstate.limit_ended (queue) VALUES (OLD.queue);
+    DELETE FROM reelstate.limit_starts
+    WHERE job_id = OLD.job_id AND stage = OLD.stage AND part = OLD.part AND at IS NULL;
+    RETURN NULL;
+END $$;
+
+-- Name: limit_start(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.limit_start() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE reelstate.limit_starts SET at = NEW.claimed_at
+    WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part AND at IS NULL;
+    RETURN NULL;
+END $$;
+
 -- Name: move_priority(); Type: FUNCTION; Schema: reelstate; Owner: -
 
 CREATE FUNCTION reelstate.move_priority() RETURNS trigger
@@ -323,6 +362,18 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- Name: real_lane(integer); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.real_lane(given integer) RETURNS integer
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT sign(given)::integer * CASE
+        WHEN low < 268435456 THEN low
+        WHEN low < 536870912 THEN low - 268435456
+        ELSE (SELECT q.lane FROM reelstate.limit_queues q WHERE q.id = low) END
+    FROM (SELECT CASE WHEN abs(given) > 1073741824 THEN abs(given) - 1073741824 ELSE abs(given) END AS low) AS part
+$$;
+
 -- Name: refuse(text, text, text, text, text); Type: FUNCTION; Schema: reelstate; Owner: -
 
 CREATE FUNCTION reelstate.refuse(entity text, key text, origin text, target text, actor text) RETURNS text
@@ -340,9 +391,8 @@ CREATE FUNCTION reelstate.unpark() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    UPDATE reelstate.tasks SET lane = lane - sign(lane)::integer * 1073741824
-    WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part
-      AND (lane > 1073741824 OR lane < -1073741824);
+    UPDATE reelstate.tasks SET lane = coalesce(reelstate.real_lane(lane), lane)
+    WHERE job_id = NEW.job_id AND stage = NEW.stage AND part = NEW.part AND (lane > 268435456 OR lane < -268435456);
     RETURN NULL;
 END $$;
 
@@ -731,6 +781,117 @@ ALTER TABLE reelstate.lanes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+-- Name: limit_ended; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.limit_ended (
+    id bigint NOT NULL,
+    queue integer NOT NULL
+);
+
+-- Name: limit_ended_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.limit_ended ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.limit_ended_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: limit_keys; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.limit_keys (
+    id bigint NOT NULL,
+    limit_id integer NOT NULL,
+    key text NOT NULL,
+    admitted integer DEFAULT 0 NOT NULL,
+    queues integer DEFAULT 0 NOT NULL,
+    retry_at timestamp with time zone,
+    CONSTRAINT limit_keys_admitted CHECK ((admitted >= 0))
+);
+
+-- Name: limit_keys_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.limit_keys ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.limit_keys_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+-- Name: limit_queues; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.limit_queues (
+    id integer NOT NULL,
+    lane integer NOT NULL,
+    keys bigint[] NOT NULL,
+    turn double precision DEFAULT 0 NOT NULL,
+    priority smallint DEFAULT 0 NOT NULL,
+    waiting boolean DEFAULT false NOT NULL,
+    blocked_by bigint
+);
+
+-- Name: limit_queues_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.limit_queues ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.limit_queues_id_seq
+    START WITH 536870913
+    INCREMENT BY 1
+    NO MINVALUE
+    MAXVALUE 1073741823
+    CACHE 1
+);
+
+-- Name: limit_starts; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.limit_starts (
+    key bigint NOT NULL,
+    job_id bigint NOT NULL,
+    stage smallint NOT NULL,
+    part integer NOT NULL,
+    at timestamp with time zone
+);
+
+-- Name: limits; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.limits (
+    id integer NOT NULL,
+    name text NOT NULL,
+    pipeline text,
+    stage text,
+    user_id text,
+    per text,
+    running integer,
+    starts integer,
+    period double precision,
+    weights jsonb DEFAULT '{}'::jsonb NOT NULL,
+    declared boolean DEFAULT false NOT NULL,
+    reason text,
+    actor text DEFAULT 'sql'::text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    removed_at timestamp with time zone,
+    settled_at timestamp with time zone,
+    CONSTRAINT limits_period CHECK ((period > (0)::double precision)),
+    CONSTRAINT limits_rate CHECK (((starts IS NULL) = (period IS NULL))),
+    CONSTRAINT limits_running CHECK ((running >= 1)),
+    CONSTRAINT limits_starts CHECK ((starts >= 1))
+);
+
+-- Name: limits_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.limits ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.limits_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: logs; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.logs (
@@ -840,6 +1001,7 @@ CREATE TABLE reelstate.tasks (
     isolate_after smallint DEFAULT 2 NOT NULL,
     flag_after real,
     sole boolean DEFAULT false NOT NULL,
+    queue integer,
     CONSTRAINT tasks_numbers CHECK (((attempt >= 0) AND (attempt <= max_attempts) AND (lost_alone >= 0) AND (lost_alone <= lost) AND (part >= 0) AND (stage >= 0) AND (priority >= 0) AND (priority <= 10) AND (version >= 1) AND (token >= 0) AND (percent >= (0)::double precision) AND (percent <= (100)::double precision) AND (lane <> 0))),
     CONSTRAINT tasks_state CHECK (
 CASE status
@@ -1212,7 +1374,8 @@ CREATE TABLE reelstate.tasks_archive (
     error jsonb,
     isolate_after smallint CONSTRAINT tasks_isolate_after_not_null NOT NULL,
     flag_after real,
-    sole boolean CONSTRAINT tasks_sole_not_null NOT NULL
+    sole boolean CONSTRAINT tasks_sole_not_null NOT NULL,
+    queue integer
 )
 PARTITION BY RANGE (job_id);
 
@@ -1407,6 +1570,36 @@ ALTER TABLE ONLY reelstate.lanes
 
 ALTER TABLE ONLY reelstate.lanes
     ADD CONSTRAINT lanes_pkey PRIMARY KEY (id);
+
+-- Name: limit_ended limit_ended_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.limit_ended
+    ADD CONSTRAINT limit_ended_pkey PRIMARY KEY (id);
+
+-- Name: limit_keys limit_keys_limit_id_key_key; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.limit_keys
+    ADD CONSTRAINT limit_keys_limit_id_key_key UNIQUE (limit_id, key);
+
+-- Name: limit_keys limit_keys_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.limit_keys
+    ADD CONSTRAINT limit_keys_pkey PRIMARY KEY (id);
+
+-- Name: limit_queues limit_queues_lane_keys_key; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.limit_queues
+    ADD CONSTRAINT limit_queues_lane_keys_key UNIQUE (lane, keys);
+
+-- Name: limit_queues limit_queues_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.limit_queues
+    ADD CONSTRAINT limit_queues_pkey PRIMARY KEY (id);
+
+-- Name: limits limits_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.limits
+    ADD CONSTRAINT limits_pkey PRIMARY KEY (id);
 
 -- Name: logs_archive logs_archive_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
@@ -1635,6 +1828,42 @@ CREATE INDEX jobs_stopped ON reelstate.jobs USING btree (changed_at) WHERE ((sta
 
 CREATE INDEX keys_by_name ON reelstate.keys USING btree (name) WHERE (kind = 'key'::text);
 
+-- Name: limit_keys_retry; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX limit_keys_retry ON reelstate.limit_keys USING btree (retry_at) WHERE (retry_at IS NOT NULL);
+
+-- Name: limit_queues_blocked; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX limit_queues_blocked ON reelstate.limit_queues USING btree (blocked_by, priority DESC, turn) WHERE (blocked_by IS NOT NULL);
+
+-- Name: limit_queues_open; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX limit_queues_open ON reelstate.limit_queues USING btree (priority DESC, turn) WHERE (waiting AND (blocked_by IS NULL));
+
+-- Name: limit_queues_turns; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX limit_queues_turns ON reelstate.limit_queues USING btree (lane, turn);
+
+-- Name: limit_queues_waiting; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX limit_queues_waiting ON reelstate.limit_queues USING btree (lane, turn) WHERE waiting;
+
+-- Name: limit_starts_by_key; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX limit_starts_by_key ON reelstate.limit_starts USING btree (key, at);
+
+-- Name: limit_starts_expected; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX limit_starts_expected ON reelstate.limit_starts USING btree (job_id, stage, part) WHERE (at IS NULL);
+
+-- Name: limits_in_force; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE UNIQUE INDEX limits_in_force ON reelstate.limits USING btree (name) WHERE (removed_at IS NULL);
+
+-- Name: limits_unsettled; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX limits_unsettled ON reelstate.limits USING btree (id) WHERE (settled_at IS NULL);
+
 -- Name: logs_archive_by_id; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX logs_archive_by_id ON ONLY reelstate.logs_archive USING btree (id);
@@ -1847,6 +2076,18 @@ CREATE TRIGGER guard_insert AFTER INSERT ON reelstate.workers FOR EACH ROW WHEN 
 
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON reelstate.events FOR EACH STATEMENT EXECUTE FUNCTION reelstate.guard_events();
 
+-- Name: tasks limit_arrive; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER limit_arrive AFTER UPDATE OF status ON reelstate.tasks FOR EACH ROW WHEN (((new.status = 'ready'::text) AND (old.status <> 'ready'::text))) EXECUTE FUNCTION reelstate.limit_arrive();
+
+-- Name: tasks limit_end; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER limit_end AFTER UPDATE OF status ON reelstate.tasks FOR EACH ROW WHEN (((old.queue IS NOT NULL) AND (((old.status = 'running'::text) AND (new.status <> 'running'::text)) OR ((old.status = 'ready'::text) AND (new.status <> ALL (ARRAY['ready'::text, 'running'::text])) AND ((old.lane >= '-268435455'::integer) AND (old.lane <= 268435455)))))) EXECUTE FUNCTION reelstate.limit_end();
+
+-- Name: tasks limit_start; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER limit_start AFTER UPDATE OF status ON reelstate.tasks FOR EACH ROW WHEN (((new.queue IS NOT NULL) AND (old.status = 'ready'::text) AND (new.status = 'running'::text))) EXECUTE FUNCTION reelstate.limit_start();
+
 -- Name: jobs move_priority; Type: TRIGGER; Schema: reelstate; Owner: -
 
 CREATE TRIGGER move_priority AFTER UPDATE OF priority ON reelstate.jobs FOR EACH ROW WHEN (((old.priority <> new.priority) AND (new.status <> ALL (ARRAY['completed'::text, 'cancelled'::text])))) EXECUTE FUNCTION reelstate.move_priority();
@@ -1869,4 +2110,4 @@ CREATE TRIGGER outbox_insert AFTER INSERT ON reelstate.workers FOR EACH ROW EXEC
 
 -- Name: tasks unpark; Type: TRIGGER; Schema: reelstate; Owner: -
 
-CREATE TRIGGER unpark AFTER UPDATE OF status ON reelstate.tasks FOR EACH ROW WHEN ((((new.lane > 1073741824) OR (new.lane < '-1073741824'::integer)) AND (new.status <> 'ready'::text))) EXECUTE FUNCTION reelstate.unpark();
+CREATE TRIGGER unpark AFTER UPDATE OF status ON reelstate.tasks FOR EACH ROW WHEN ((((new.lane > 268435456) OR (new.lane < '-268435456'::integer)) AND (new.status <> 'ready'::text))) EXECUTE FUNCTION reelstate.unpark();

@@ -6,6 +6,8 @@
 -- tasks that the worker runs are counted here each time: what `claim_worker` waited for it could not see.
 -- Lanes of a paused pipeline, and tasks of a paused stage or user, are left out; `parks` reports that there may be such
 -- tasks, and `pause_park` moves them out of the way. A worker that is paused by its name, or with everything, is not fit.
+-- Tasks that wait for a limit are in other lanes; those that a new limit selects and has not counted yet are left out.
+-- `limited` reports that there are limits: where too little was found, an admission may have more.
 -- A lane that prefers what this worker lacks is skipped while its tasks are fresh and a better worker is idle.
 -- A job leaves `pending` with its first claim. A job whose row changes at this moment is left out; `claim_jobs` then
 -- reads it. The spec stands in the first row of a job only.
@@ -19,7 +21,8 @@ WITH clock AS MATERIALIZED (
 ), paused AS MATERIALIZED (
     SELECT coalesce(bool_or(scope IN ('user', 'stage')), false) AS tasks, coalesce(bool_or(scope = 'all'), false) AS everything,
            coalesce(array_agg(name) FILTER (WHERE scope = 'pipeline'), '{}') AS pipelines,
-           coalesce(array_agg(name) FILTER (WHERE scope = 'worker'), '{}') AS workers
+           coalesce(array_agg(name) FILTER (WHERE scope = 'worker'), '{}') AS workers,
+           EXISTS (SELECT FROM reelstate.limits WHERE settled_at IS NULL) AS unrouted
     FROM reelstate.pauses WHERE resumed_at IS NULL
 ), worker AS MATERIALIZED (
     SELECT w.slots, w.status = 'active' AND n.enabled AND NOT (SELECT everything FROM paused)
@@ -60,6 +63,7 @@ WITH clock AS MATERIALIZED (
         WHERE r.lane = mine.id AND r.status = 'ready'
           AND (mine.ready_before IS NULL OR r.ready_at <= mine.ready_before)
           AND (NOT (SELECT tasks FROM paused) OR NOT {paused_task})
+          AND (NOT (SELECT unrouted FROM paused) OR NOT {unrouted_task})
         ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT %(limit)s
         FOR UPDATE OF r SKIP LOCKED
     ) t
@@ -71,6 +75,7 @@ WITH clock AS MATERIALIZED (
         SELECT r.ctid AS task, r.lane, r.ready_at FROM reelstate.tasks r
         WHERE r.job_id = given.job_id AND r.stage = given.stage AND r.part = given.part AND r.status = 'ready'
           AND (NOT (SELECT tasks FROM paused) OR NOT {paused_task})
+          AND (NOT (SELECT unrouted FROM paused) OR NOT {unrouted_task})
         FOR UPDATE OF r SKIP LOCKED
     ) t
     JOIN mine ON mine.id = CASE WHEN %(isolated)s THEN -t.lane ELSE t.lane END
@@ -127,7 +132,8 @@ WITH clock AS MATERIALIZED (
 )
 SELECT t.job_id, t.stage, t.part, t.token, t.attempt, t.max_attempts, t.lost, t.lease, t.priority, t.input,
        t.checkpoint, t.pipeline_id, t.spec, t.job_status, clock.now AS at, EXISTS (SELECT FROM fit) AS fit, t.waited,
-       t.begun, t.trace, (SELECT tasks FROM paused) AS parks
+       t.begun, t.trace, (SELECT tasks FROM paused) AS parks,
+       EXISTS (SELECT FROM reelstate.limits WHERE removed_at IS NULL OR settled_at IS NULL) AS limited
 FROM clock
 LEFT JOIN (
     SELECT job_id, stage, part, token, attempt, max_attempts, lost, lease, priority, input, checkpoint, pipeline_id,

@@ -16,7 +16,7 @@ WITH named AS MATERIALIZED (
                         WHERE p.resumed_at IS NULL AND p.scope = 'pipeline' AND p.name = l.pipeline)
     CROSS JOIN LATERAL (
         SELECT r.job_id, r.stage, r.part, r.priority FROM reelstate.tasks r
-        WHERE r.lane = -l.id AND r.status = 'ready' AND NOT {paused_task}
+        WHERE r.lane = -l.id AND r.status = 'ready' AND NOT {paused_task} AND NOT {unrouted_task}
         ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT 1
     ) t
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT 1
@@ -26,5 +26,6 @@ WITH named AS MATERIALIZED (
 )
 SELECT named.status, named.enabled, held.running, held.runs_isolated, isolated.job_id, isolated.stage, isolated.part,
        named.paused,
-       EXISTS (SELECT FROM reelstate.pauses WHERE resumed_at IS NULL AND scope IN ('user', 'stage')) AS parks
+       EXISTS (SELECT FROM reelstate.pauses WHERE resumed_at IS NULL AND scope IN ('user', 'stage')) AS parks,
+       EXISTS (SELECT FROM reelstate.limits WHERE removed_at IS NULL OR settled_at IS NULL) AS limited
 FROM named CROSS JOIN held LEFT JOIN isolated ON true

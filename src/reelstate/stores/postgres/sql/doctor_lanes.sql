@@ -1,10 +1,18 @@
 -- Tasks that wait in a lane that does not exist, or are parked though nothing pauses them: no claim finds them. A negative
--- lane is that of isolated tasks. While a pause that was lifted is not settled, its tasks are on their way.
+-- lane is that of isolated tasks; from 268435456 tasks wait for an admission by limits, from 1073741824 for the end of a
+-- pause. While a pause that was lifted, or a limit that was removed, is not settled, its tasks are on their way.
 SELECT r.job_id, r.stage, r.part, r.status,
-       'lane ' || r.lane || CASE WHEN abs(r.lane) < 1073741824 THEN ' does not exist' ELSE ' is parked' END AS detail
+       'lane ' || r.lane || CASE WHEN abs(r.lane) < 268435456 THEN ' does not exist' WHEN abs(r.lane) < 1073741824
+           THEN ' waits for no limit' ELSE ' is parked' END AS detail
 FROM reelstate.tasks AS r
 WHERE r.status = 'ready'
-  AND CASE WHEN abs(r.lane) < 1073741824 THEN NOT EXISTS (SELECT 1 FROM reelstate.lanes AS l WHERE l.id = abs(r.lane))
+  AND CASE WHEN abs(r.lane) < 268435456 THEN NOT EXISTS (SELECT 1 FROM reelstate.lanes AS l WHERE l.id = abs(r.lane))
+           WHEN abs(r.lane) < 536870912 THEN
+               NOT EXISTS (SELECT 1 FROM reelstate.lanes AS l WHERE l.id = abs(r.lane) - 268435456)
+               OR NOT EXISTS (SELECT 1 FROM reelstate.limits WHERE removed_at IS NULL OR settled_at IS NULL)
+           WHEN abs(r.lane) < 1073741824 THEN
+               NOT EXISTS (SELECT 1 FROM reelstate.limit_queues AS q WHERE q.id = abs(r.lane) AND q.waiting)
+               OR NOT EXISTS (SELECT 1 FROM reelstate.limits WHERE removed_at IS NULL OR settled_at IS NULL)
            ELSE NOT EXISTS (SELECT 1 FROM reelstate.pauses WHERE resumed_at IS NOT NULL AND settled_at IS NULL)
                 AND NOT {paused_task} END
 ORDER BY r.job_id, r.stage, r.part LIMIT %(limit)s

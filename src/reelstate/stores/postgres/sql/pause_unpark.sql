@@ -1,7 +1,7 @@
--- Return up to `limit` parked tasks that nothing pauses any more to their lanes.
+-- Return up to `limit` parked tasks that nothing pauses any more to their lanes. Where there are limits, they arrive again.
 WITH parked AS MATERIALIZED (
     SELECT found.task
-    FROM reelstate.lanes l
+    FROM (SELECT id FROM reelstate.lanes UNION ALL SELECT id FROM reelstate.limit_queues) AS l
     CROSS JOIN (VALUES (1), (-1)) AS side (sign)
     CROSS JOIN LATERAL (
         SELECT r.ctid AS task FROM reelstate.tasks r
@@ -12,6 +12,10 @@ WITH parked AS MATERIALIZED (
     ) AS found
     LIMIT %(limit)s
 )
-UPDATE reelstate.tasks t SET lane = t.lane - sign(t.lane)::integer * 1073741824
+UPDATE reelstate.tasks t SET lane = CASE
+    WHEN limited.now OR abs(t.lane) - 1073741824 > 536870912
+    THEN sign(t.lane)::integer * (abs(reelstate.real_lane(t.lane)) + 268435456)
+    ELSE t.lane - sign(t.lane)::integer * 1073741824 END
+FROM (SELECT EXISTS (SELECT FROM reelstate.limits WHERE removed_at IS NULL) AS now) AS limited
 WHERE t.ctid = ANY (ARRAY(SELECT task FROM parked))
 RETURNING t.job_id

@@ -2,6 +2,7 @@
 -- tasks that a hint has named.
 -- Lanes of a paused pipeline, and tasks of a paused stage or user, are left out; `pause_park` moves such tasks out of the
 -- way.
+-- Tasks that wait for a limit are in other lanes; those that a new limit selects and has not counted yet are left out.
 -- A lane that prefers what this worker lacks is skipped while its tasks are fresh and a better worker is idle.
 -- Differs from PostgreSQL: without LATERAL the probe of a lane is a correlated list of rowids, and nothing is locked or
 -- skipped, because a write transaction has the database to itself. The worker was checked before, and `claim_jobs`
@@ -16,7 +17,8 @@ WITH given (job_id, stage, part) AS (
     SELECT slots, coalesce(:pipelines, pipelines) AS pipelines, coalesce(:capabilities, capabilities) AS capabilities
     FROM workers WHERE id = :worker_id
 ), paused AS MATERIALIZED (
-    SELECT EXISTS (SELECT 1 FROM pauses WHERE resumed_at IS NULL AND scope IN ('user', 'stage')) AS tasks
+    SELECT EXISTS (SELECT 1 FROM pauses WHERE resumed_at IS NULL AND scope IN ('user', 'stage')) AS tasks,
+           EXISTS (SELECT 1 FROM limits WHERE settled_at IS NULL) AS unrouted
 ), mine AS MATERIALIZED (
     SELECT l.id,
            CASE WHEN NOT EXISTS (SELECT 1 FROM json_each(l.prefers) AS wanted
@@ -46,6 +48,7 @@ WITH given (job_id, stage, part) AS (
         WHERE r.lane = mine.id AND r.status = 'ready'
           AND (mine.ready_before IS NULL OR r.ready_at <= mine.ready_before)
           AND (NOT (SELECT tasks FROM paused) OR NOT {paused_task})
+          AND (NOT (SELECT unrouted FROM paused) OR NOT {unrouted_task})
         ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT :limit)
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT :limit
 ), named AS (
@@ -54,6 +57,7 @@ WITH given (job_id, stage, part) AS (
     JOIN mine ON mine.id = CASE WHEN :isolated THEN -r.lane ELSE r.lane END
     WHERE r.status = 'ready' AND (mine.ready_before IS NULL OR r.ready_at <= mine.ready_before)
       AND (NOT (SELECT tasks FROM paused) OR NOT {paused_task})
+          AND (NOT (SELECT unrouted FROM paused) OR NOT {unrouted_task})
 )
 SELECT t.rowid, coalesce(t.sole AND j.status = 'pending', 0)
 FROM (SELECT task FROM first UNION ALL SELECT task FROM named) AS found
@@ -85,4 +89,4 @@ RETURNING job_id, stage, part, token, attempt, max_attempts, lost, lease, priori
           :now - ready_at AS waited,
           (SELECT j.phase FROM chosen AS c CROSS JOIN jobs AS j ON j.id = tasks.job_id
            WHERE c.task = tasks.rowid AND c.with_job) AS begun,
-          NULL AS trace, 0 AS parks
+          NULL AS trace, 0 AS parks, 0 AS limited

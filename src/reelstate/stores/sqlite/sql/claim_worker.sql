@@ -17,7 +17,7 @@ WITH named AS MATERIALIZED (
       AND l.pipeline NOT IN (SELECT name FROM pauses WHERE resumed_at IS NULL AND scope = 'pipeline')
       AND t.rowid = (
           SELECT r.rowid FROM tasks AS r INDEXED BY tasks_ready
-          WHERE r.lane = -l.id AND r.status = 'ready' AND NOT {paused_task}
+          WHERE r.lane = -l.id AND r.status = 'ready' AND NOT {paused_task} AND NOT {unrouted_task}
           ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT 1)
     ORDER BY t.priority DESC, t.job_id, t.stage, t.part LIMIT 1
 ), held AS MATERIALIZED (
@@ -25,5 +25,6 @@ WITH named AS MATERIALIZED (
     FROM tasks WHERE status = 'running' AND worker_id = :worker_id
 )
 SELECT named.status, named.enabled, held.running, held.runs_isolated, isolated.job_id, isolated.stage, isolated.part,
-       named.paused, EXISTS (SELECT 1 FROM pauses WHERE resumed_at IS NULL AND scope IN ('user', 'stage')) AS parks
+       named.paused, EXISTS (SELECT 1 FROM pauses WHERE resumed_at IS NULL AND scope IN ('user', 'stage')) AS parks,
+       EXISTS (SELECT 1 FROM limits WHERE removed_at IS NULL OR settled_at IS NULL) AS limited
 FROM named CROSS JOIN held LEFT JOIN isolated ON true

@@ -1,7 +1,7 @@
--- Tasks that wait or run, by pipeline. The oldest ready one is looked for among those that are not parked by a pause. Three partial indexes answer it, each as large as what it counts.
+-- Tasks that wait or run, by pipeline. The oldest ready one is looked for among those that neither a pause nor a limit keeps waiting. Three partial indexes answer it, each as large as what it counts.
 SELECT coalesce(p.name, '#' || j.pipeline_id) AS pipeline, queue.kind, count(*) AS tasks, min(queue.since) AS ready_at
 FROM (
-    SELECT job_id, 'ready' AS kind, CASE WHEN abs(lane) < 1073741824 THEN ready_at END AS since FROM tasks WHERE status = 'ready'
+    SELECT job_id, 'ready' AS kind, CASE WHEN abs(lane) < 268435456 THEN ready_at END AS since FROM tasks WHERE status = 'ready'
     UNION ALL
     SELECT job_id, 'running', NULL FROM tasks WHERE status = 'running'
     UNION ALL

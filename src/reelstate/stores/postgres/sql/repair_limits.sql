@@ -1,0 +1,4 @@
+-- Count the tasks of all keys of limits anew.
+UPDATE reelstate.limit_keys SET admitted = counted.tasks, retry_at = coalesce(%(now)s::timestamptz, clock_timestamp())
+FROM ({limit_counts}) AS counted
+WHERE limit_keys.id = counted.id AND limit_keys.admitted <> counted.tasks

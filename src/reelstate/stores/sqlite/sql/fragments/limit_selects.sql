@@ -1,0 +1,2 @@
+(m.pipeline IS NULL OR m.pipeline = declared.name) AND (m.user_id IS NULL OR m.user_id = owning.user_id)
+           AND (m.stage IS NULL OR m.stage = json_extract(declared.graph, '$.stages[' || r.stage || '].name'))

@@ -1,0 +1,1 @@
+SELECT id FROM limits WHERE settled_at IS NULL ORDER BY id
