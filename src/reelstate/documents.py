@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
 
+from reelstate.core.limit import LimitRecord
 from reelstate.core.machine import Machine, TaskStatus
 from reelstate.core.model import (
     Event,
@@ -29,6 +30,7 @@ from reelstate.core.why import Explanation, Reason
 from reelstate.media.sources.address import redact_source
 from reelstate.services.feed import FeedItem
 from reelstate.services.keys import Key
+from reelstate.services.limits.limits import LimitStatus
 from reelstate.services.states import States
 
 Document = dict[str, Any]
@@ -256,6 +258,34 @@ def pause_document(pause: Pause) -> Document:
         "resumed_by": pause.resumed_by,
         "resumed_reason": pause.resumed_reason,
     }
+
+
+def limit_document(record: LimitRecord) -> Document:
+    """Return a limit and who set it."""
+    limit = record.limit
+    return {
+        "id": record.id,
+        "name": limit.name,
+        "pipeline": limit.pipeline,
+        "stage": limit.stage,
+        "user_id": limit.user_id,
+        "per": limit.per,
+        "running": limit.running,
+        "starts": limit.starts,
+        "period": limit.period,
+        "weights": dict(limit.weights),
+        "declared": record.declared,
+        "reason": record.reason,
+        "actor": record.actor,
+        "created_at": record.created_at,
+        "changed_at": record.changed_at,
+        "removed_at": record.removed_at,
+    }
+
+
+def limit_status_document(status: LimitStatus) -> Document:
+    """Return a limit and the keys that use it."""
+    return {**limit_document(status.record), "uses": [asdict(use) for use in status.uses]}
 
 
 def machine_document(machine: Machine) -> Document:

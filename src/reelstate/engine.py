@@ -152,10 +152,15 @@ class Engine:
         await self.state_store.close()
 
     async def declare(self, *pipelines: Pipeline | Graph) -> None:
-        """Store the graphs of pipelines; new jobs of their names run them, and their specs are checked."""
+        """Store the graphs of pipelines; new jobs of their names run them, and their specs are checked.
+
+        The limits that come with them are set, but for those that an operator has changed.
+        """
         for each in pipelines:
             graph, check = (each.graph, each.check) if isinstance(each, Pipeline) else (each, None)
             await self.catalogue.declare(self.store, graph, check)
+            if isinstance(each, Pipeline) and each.limits:
+                await self.limits.declare(each.limits)
 
     async def pipelines(self) -> list[PipelineVersion]:
         """List every version of every pipeline, newest first, with the workers that have its code."""

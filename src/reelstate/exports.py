@@ -52,6 +52,7 @@ from reelstate.core.errors import (
     WorkerRefused,
     WorkerUnknown,
 )
+from reelstate.core.limit import Limit, LimitOptions, LimitRecord, LimitUse
 from reelstate.core.machine import JobStatus, Phase, TaskStatus, WorkerStatus
 from reelstate.core.model import (
     Claim,
@@ -121,6 +122,7 @@ from reelstate.services.claim import ClaimOptions
 from reelstate.services.doctor import Diagnosis
 from reelstate.services.keep import Keepers, Lead
 from reelstate.services.keys import Key, KeyKind, MadeKey, Scope
+from reelstate.services.limits.limits import LimitStatus
 from reelstate.services.measure import Measured, ReadyLane, RunningLane, WorkerCount
 from reelstate.services.observe import Queue, WaitingTasks
 from reelstate.services.operate.operation import Operated, Operation, OperationOptions, Selection
@@ -183,6 +185,11 @@ __all__ = [
     "KeyRefused",
     "Lead",
     "LeaseLost",
+    "Limit",
+    "LimitOptions",
+    "LimitRecord",
+    "LimitStatus",
+    "LimitUse",
     "LockLost",
     "LockTaken",
     "LogEntry",

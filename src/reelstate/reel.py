@@ -14,6 +14,7 @@ from reelstate.library import videos
 from reelstate.runtime.loop_thread import LoopThread
 from reelstate.runtime.verbs import CallerLoop, L, Noun, Stream, Verb
 from reelstate.services import keys
+from reelstate.services.limits import limits
 from reelstate.services.schedules import schedules
 from reelstate.services.webhooks import subscriptions as webhooks
 
@@ -152,6 +153,15 @@ class Schedules(Noun[L]):
     delete = Verb(schedules.Schedules.delete)
 
 
+class Limits(Noun[L]):
+    """Limit how many tasks run at once or start in a period, and let users or other keys take turns."""
+
+    set = Verb(limits.Limits.set)
+    list = Verb(limits.Limits.all)
+    get = Verb(limits.Limits.get)
+    remove = Verb(limits.Limits.remove)
+
+
 class Nouns(Noun[L]):
     """The nouns, and the verbs that are used most."""
 
@@ -178,6 +188,7 @@ class Nouns(Noun[L]):
         self.keys = Keys(key_store, loop)
         self.webhooks = Webhooks(engine.webhooks, loop)
         self.schedules = Schedules(engine.schedules, loop)
+        self.limits = Limits(engine.limits, loop)
 
 
 class Reel(Nouns[CallerLoop]):

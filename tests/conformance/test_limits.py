@@ -9,6 +9,7 @@ from reelstate.core.errors import InvalidRequest, NotFound, UnknownPipeline
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimedTask, TaskKey
 from reelstate.engine import Engine
+from reelstate.pipelines.declaration import Pipeline
 from tests.conformance.scenarios import finish, lose, released, status_of, submitted, take, take_one
 from tests.engines import FakeClock, a_worker, done, failed
 
@@ -395,3 +396,25 @@ async def test_a_wrong_count_is_found_and_repaired(engine: Engine, manual_sql: A
     diagnosis = await engine.doctor(repair=True)
     assert [finding.check for finding in diagnosis.repaired] == ["limits"]
     assert jobs_of(await take(engine, worker)) == jobs[1:]
+
+
+async def test_a_pipeline_brings_its_limits_and_an_operator_changes_them(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    await engine.declare(limited_pipeline(running=1))
+    assert [str(each.limit) for each in await engine.limits.all()] == ["limited.one: 1 running in limited.main"]
+    jobs = [await submitted(engine, "limited") for _ in range(3)]
+    first = await take(engine, worker, pipelines=["limited"])
+    assert jobs_of(first) == jobs[:1]
+    await engine.limits.set("limited.one", pipeline="limited", stage="main", running=2)
+    await engine.declare(limited_pipeline(running=1))
+    assert jobs_of(await take(engine, worker, pipelines=["limited"])) == jobs[1:2]
+
+
+def limited_pipeline(*, running: int) -> Pipeline:
+    pipeline = Pipeline("limited")
+
+    @pipeline.stage
+    def main(_: object) -> None: ...
+
+    pipeline.limit("one", stage=main, running=running)
+    return pipeline

@@ -51,6 +51,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "workers": "List, register, drain, enable, disable or revoke workers.",
         "keys": "List, create, rotate or revoke keys.",
         "webhooks": "List, add, change or remove webhooks, and inspect deliveries.",
+        "limits": "List, set, show or remove limits of tasks, and turns of users.",
         "schedules": "List, create, change, pause, trigger or backfill schedules.",
         "pipelines": "List versions of pipelines, or pin the one that new jobs run.",
     },

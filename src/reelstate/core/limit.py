@@ -200,7 +200,7 @@ def allocate(
     known = {queue.id: queue for queue in queues}
     for queue in known.values():
         priority = queue.priorities[0] if queue.priorities else 0
-        grants[queue.id] = Grant(queue.id, 0, queue.turn, waits=bool(queue.priorities), priority=priority)
+        grants[queue.id] = Grant(queue.id, 0, queue.turn, waits=bool(queue.priorities) or queue.more, priority=priority)
         if queue.priorities:
             waiting.append((-priority, queue.turn, queue.id))
     heapify(waiting)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
 from reelstate.core.errors import InvalidPipeline
+from reelstate.core.limit import Limit
 from reelstate.core.machine import PHASES, JobStatus, Phase
 from reelstate.core.pipeline import Graph, StageSpec, StallAction, check_name
 from reelstate.core.policy import Backoff
@@ -73,8 +74,44 @@ class Pipeline:
         """The JSON Schema of its specs."""
         self._built_in = built_in
         self.check = check
+        self.limits: list[Limit] = []
+        """The limits that come with it."""
         self._specs: list[StageSpec] = []
         self._handlers: dict[str, StageHandler] = {}
+
+    def limit(
+        self,
+        name: str,
+        *,
+        stage: StageRef | None = None,
+        per: str | None = None,
+        running: int | None = None,
+        starts: int | None = None,
+        period: float | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        """Limit the tasks of the pipeline, or of a stage of it; the limit is named `PIPELINE.NAME`.
+
+        `running` tasks may run at once, and `starts` tasks may start in any `period` of seconds: in all, or with `per`
+        for each `user`, `job` or value such as `spec.customer`. What an operator sets under that name takes precedence.
+        Raises `InvalidRequest`.
+
+        ```python
+        thumbs.limit("customers", per="spec.customer", running=4)
+        ```
+        """
+        limit = Limit(
+            f"{self.name}.{name}",
+            pipeline=self.name,
+            stage=None if stage is None else stage_name(stage),
+            per=per,
+            running=running,
+            starts=starts,
+            period=period,
+            weights=dict(weights or {}),
+        )
+        limit.check()
+        self.limits.append(limit)
 
     def __repr__(self) -> str:
         return f"Pipeline({self.name!r}: {', '.join(self._handlers) or 'no stages'})"

@@ -80,6 +80,7 @@ class _CandidateRow(NamedTuple):
     keys: Json
     turn: float
     priorities: Json
+    tasks: int
     demand: int
 
 
@@ -193,7 +194,7 @@ def _text(ids: Iterable[int]) -> str:
 async def _share(transaction: Transaction, rows: Sequence[_CandidateRow]) -> list[_AdmittedRow]:
     """Allocate the room of all keys, move the tasks, and record what each queue has had and waits for."""
     queues = [
-        WaitingQueue(row.id, row.lane, row.keys, row.turn, row.priorities, more=len(row.priorities) >= HEAD)
+        WaitingQueue(row.id, row.lane, row.keys, row.turn, row.priorities, more=row.tasks > len(row.priorities))
         for row in rows
     ]
     found = await transaction.run(ROOMS, keys=sorted({key for queue in queues for key in queue.keys}))

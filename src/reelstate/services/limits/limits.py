@@ -95,6 +95,7 @@ RUNNING = Statement("limit_running", _RunningRow)
 ADOPT = Statement("limit_adopt", _QueueId)
 MISPLACED = Statement("limit_misplaced", _Moved)
 RETURN = Statement("limit_return", _Moved)
+RECALL = Statement("limit_recall", _Moved)
 CLOSE = Statement("limit_close", _Id)
 UNSETTLED = Statement("limit_unsettled", _Id)
 SETTLE = Statement("limit_settle", _Id)
@@ -169,6 +170,7 @@ async def _put(
         return in_force[0].record()
     changed = await transaction.run(CHANGE, **fields)
     if changed:
+        await transaction.run(RECALL, limit_id=changed[0].id)
         return changed[0].record()
     await transaction.run(REMOVE, name=limit.name, actor=actor, reason=reason, declared=declared)
     if not in_force and len(await transaction.run(LIST, name=None, removed=False, limit=MAX_LIMITS)) >= MAX_LIMITS:
@@ -317,7 +319,13 @@ class Limits:
         """
         record = await set_limit(self._store, Limit(name, **options), actor=actor, reason=reason)
         await self.settle()
+        await self.admit()
         return record
+
+    async def declare(self, limits: Sequence[Limit]) -> None:
+        """Set the limits that come with a pipeline; one that an operator has changed stays."""
+        await declare_limits(self._store, limits, actor=Actor.ORCHESTRATOR.value)
+        await self.settle()
 
     async def remove(self, name: str, *, actor: str = OPERATOR, reason: str | None = None) -> LimitRecord:
         """Remove a limit: what waits for it alone can be claimed. Raises `NotFound`."""

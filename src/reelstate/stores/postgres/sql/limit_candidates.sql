@@ -1,5 +1,5 @@
 -- The queues that may have room, the most urgent and then the one with the smallest share first, with the priorities of
--- their first tasks. `demand` is how many tasks their lane lacks to have as many as a worker asks for.
+-- their first tasks that are not paused, and the number of all, up to `cap` and one. `demand` is how many tasks their lane lacks to have as many as a worker asks for.
 WITH paused AS MATERIALIZED (
     SELECT coalesce(bool_or(scope IN ('user', 'stage')), false) AS tasks, coalesce(bool_or(scope = 'all'), false) AS everything,
            coalesce(array_agg(name) FILTER (WHERE scope = 'pipeline'), '{}') AS pipelines
@@ -10,7 +10,7 @@ WITH paused AS MATERIALIZED (
       AND NOT EXISTS (SELECT FROM reelstate.lanes l WHERE l.id = q.lane AND l.pipeline = ANY ((SELECT pipelines FROM paused)::text[]))
     ORDER BY q.priority DESC, q.turn LIMIT %(limit)s
 )
-SELECT q.id, q.lane, to_jsonb(q.keys) AS keys, q.turn, head.priorities, %(demand)s - lane.tasks AS demand
+SELECT q.id, q.lane, to_jsonb(q.keys) AS keys, q.turn, head.priorities, counted.tasks, %(demand)s - lane.tasks AS demand
 FROM chosen q
 CROSS JOIN LATERAL (
     SELECT coalesce(jsonb_agg(first.priority ORDER BY first.priority DESC), '[]') AS priorities
@@ -21,6 +21,10 @@ CROSS JOIN LATERAL (
         ORDER BY r.priority DESC, r.job_id, r.stage, r.part LIMIT %(cap)s
     ) AS first
 ) AS head
+CROSS JOIN LATERAL (
+    SELECT count(*)::integer AS tasks FROM (
+        SELECT FROM reelstate.tasks WHERE lane IN (q.id, -q.id) AND status = 'ready' LIMIT %(cap)s + 1) AS each
+) AS counted
 CROSS JOIN LATERAL (
     SELECT count(*) AS tasks FROM (
         SELECT FROM reelstate.tasks WHERE lane = q.lane AND status = 'ready' LIMIT %(demand)s) AS counted

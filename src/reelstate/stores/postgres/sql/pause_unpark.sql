@@ -12,10 +12,8 @@ WITH parked AS MATERIALIZED (
     ) AS found
     LIMIT %(limit)s
 )
-UPDATE reelstate.tasks t SET lane = CASE
-    WHEN limited.now OR abs(t.lane) - 1073741824 > 536870912
-    THEN sign(t.lane)::integer * (abs(reelstate.real_lane(t.lane)) + 268435456)
-    ELSE t.lane - sign(t.lane)::integer * 1073741824 END
+UPDATE reelstate.tasks t SET lane = sign(t.lane)::integer * (abs(reelstate.real_lane(t.lane)) + CASE WHEN limited.now THEN 268435456 ELSE 0 END),
+    queue = NULL
 FROM (SELECT EXISTS (SELECT FROM reelstate.limits WHERE removed_at IS NULL) AS now) AS limited
 WHERE t.ctid = ANY (ARRAY(SELECT task FROM parked))
 RETURNING t.job_id
