@@ -35,6 +35,7 @@ COMMANDS = (
     *("webhooks", "webhooks list", "webhooks add", "webhooks update", "webhooks remove", "webhooks rotate"),
     *("webhooks deliveries", "webhooks redeliver"),
     *("pause", "paused", "resume", "why"),
+    *("limits", "limits list", "limits show", "limits set", "limits remove"),
     *("schedules", "schedules list", "schedules show", "schedules create", "schedules update", "schedules pause"),
     *("schedules resume", "schedules trigger", "schedules backfill", "schedules delete"),
     *("workers list", "workers drain", "workers enable", "workers disable"),
