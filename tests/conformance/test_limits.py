@@ -12,6 +12,7 @@ from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
 from tests.conformance.scenarios import finish, lose, released, status_of, submitted, take, take_one
 from tests.engines import FakeClock, a_worker, done, failed
+from tests.manual_sql import ManualSql
 
 
 def jobs_of(tasks: Sequence[ClaimedTask]) -> list[int]:
@@ -385,7 +386,7 @@ async def test_a_limit_of_an_unknown_pipeline_is_refused(engine: Engine) -> None
         await engine.limits.set("typo", pipeline="simpel", running=1)
 
 
-async def test_a_wrong_count_is_found_and_repaired(engine: Engine, manual_sql: Any) -> None:
+async def test_a_wrong_count_is_found_and_repaired(engine: Engine, manual_sql: ManualSql) -> None:
     worker = await a_worker(engine)
     await engine.limits.set("one", running=1)
     jobs = [await submitted(engine) for _ in range(2)]
@@ -418,3 +419,32 @@ def limited_pipeline(*, running: int) -> Pipeline:
 
     pipeline.limit("one", stage=main, running=running)
     return pipeline
+
+
+async def test_a_task_that_was_added_without_knowing_the_limit_comes_under_it(
+    engine: Engine, manual_sql: ManualSql
+) -> None:
+    worker = await a_worker(engine)
+    await engine.limits.set("one", running=1)
+    first, second = await submitted(engine), await submitted(engine)
+    task = await take_one(engine, worker)
+    # As a transaction leaves it that began before the limit was set.
+    manual_sql.run(
+        "UPDATE tasks SET queue = NULL, lane = (SELECT l.id FROM lanes AS l WHERE l.pipeline = 'simple')"
+        f" WHERE job_id = {second}"
+    )
+    assert await take(engine, worker) == []
+    await engine.limits.settle()
+    assert await take(engine, worker) == []
+    assert task.key.job_id == first
+    await engine.complete([done(task)])
+    assert jobs_of(await take(engine, worker)) == [second]
+
+
+async def test_a_lower_limit_holds_for_tasks_that_were_admitted_and_not_claimed(engine: Engine) -> None:
+    worker = await a_worker(engine)
+    await engine.limits.set("some", running=3)
+    jobs = [await submitted(engine) for _ in range(4)]
+    await engine.limits.admit()
+    await engine.limits.set("some", running=1)
+    assert jobs_of(await take(engine, worker)) == jobs[:1]
