@@ -93,6 +93,16 @@ class Settings:
         choices=("server", "signed"),
     )
 
+    server: str = setting(
+        "", "Server that commands talk to instead of a database: its address, or the name of a profile of `reel login`."
+    )
+    key: str = setting("", "Key that commands send to this server.", secret=True)
+    insecure_http: str = setting(
+        "refuse",
+        "Whether commands may send a key unencrypted, over http:// to another machine: refuse or allow.",
+        choices=("refuse", "allow"),
+    )
+
     dispatch: str = setting(
         "database",
         "How workers learn of tasks: database (NOTIFY, or a wake-up file beside SQLite), poll, redis (which must be"

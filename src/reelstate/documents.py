@@ -79,7 +79,8 @@ def explanation_document(explained: Explanation) -> Document:
 
 def reason_document(reason: Reason) -> Document:
     """Return one cause, with the tasks that it is about."""
-    return {**fields_document(reason), "subject": reason.subject}
+    data = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in reason.data.items()}
+    return {**fields_document(reason), "data": data, "subject": reason.subject}
 
 
 def stage_document(stage: Stage) -> Document:

@@ -72,6 +72,7 @@ MATRIX = {
     f"GET {JOB}/events": Line(READ, owned=True),
     f"GET {JOB}/logs": Line(READ, owned=True),
     f"GET {JOB}/steps": Line(READ, owned=True),
+    f"GET {JOB}/qualities": Line(READ, owned=True),
     f"GET {JOB}/grid": Line(READ, owned=True),
     f"GET {JOB}/attempts": Line(READ, owned=True),
     f"POST {JOB}/reprioritise": Line(WRITE, owned=True, body={"priority": 9}),
@@ -83,6 +84,7 @@ MATRIX = {
     "GET /api/v1/states/{job_id}": Line(READ, owned=True),
     "GET /api/v1/states/{job_id}/lowest": Line(READ, owned=True),
     "GET /api/v1/workers": Line(ADMIN),
+    "GET /api/v1/workers/names": Line(ADMIN),
     f"POST {NAMED}/drain": Line(ADMIN),
     f"POST {NAMED}/enable": Line(ADMIN),
     f"POST {NAMED}/disable": Line(ADMIN),
@@ -93,10 +95,7 @@ MATRIX = {
     "POST /api/v1/keys/{key_id}/revoke": Line(ADMIN),
     "GET /api/v1/archive": Line(ADMIN),
     "POST /api/v1/archive": Line(ADMIN, body={"dry_run": True}),
-    "GET /api/v1/limits": Line(ADMIN),
-    "GET /api/v1/limits/{name}": Line(ADMIN),
-    "PUT /api/v1/limits/{name}": Line(ADMIN, body={"running": 1}),
-    "DELETE /api/v1/limits/{name}": Line(ADMIN),
+    "GET /api/v1/archive/{month}": Line(ADMIN, permit=True),
     "GET /api/v1/pauses": Line(ADMIN),
     "POST /api/v1/pauses": Line(ADMIN, body={"user_id": "nobody"}),
     "POST /api/v1/pauses/resume": Line(ADMIN, body={"user_id": "somebody"}),
@@ -259,7 +258,7 @@ async def test_a_role_without_the_scope_is_refused_and_one_with_it_is_accepted(a
     await a_worker(api.engine, "encoder")
     values = {"job_id": await api.submit("ada"), "name": "encoder", "entity": "job", "key": "a/b", "path": ""}
     values |= {"video_id": 1, "upload_id": "a" * 32, "ticket": "x", "key_id": "0" * 12}
-    values |= {"webhook_id": "wh_0", "delivery_id": 1}
+    values |= {"webhook_id": "wh_0", "delivery_id": 1, "month": "2020-01"}
     for name, line in MATRIX.items():
         for role in (NOBODY, *ROLES):
             status = await asked(api, role, name, values)

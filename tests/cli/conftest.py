@@ -1,11 +1,13 @@
-"""A fixture that runs `reel` commands in the process of the test."""
+"""A fixture that runs `reel` commands in the process of the test: on a database, and over a server on the same one."""
 
 import asyncio
 import io
 import json
 import os
+import shutil
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,13 +15,35 @@ from typing import Any, TypeVar
 import pytest
 
 from reelstate.cli import main
+from reelstate.cli.servers import LOCAL
 from reelstate.config import PREFIX
 from reelstate.engine import Engine
+from tests.cli.module_server import ModuleServer
 from tests.engines import engine_at
 
 T = TypeVar("T")
 APP_MODULE = "clips"
 """The name of the user module that a test writes."""
+BOTH_WAYS = {
+    *("test_archive", "test_change", "test_look", "test_mistakes", "test_pause", "test_pipelines", "test_printable"),
+    *("test_schedules", "test_search", "test_states", "test_submit", "test_videos", "test_webhooks", "test_why"),
+}
+"""Modules whose tests run on a database, and over a server on the same database."""
+Test = TypeVar("Test", bound=Callable[..., Any])
+
+
+def database_only(test: Test) -> Test:
+    """Mark a test of such a module that runs only on a database: it is about the database or this machine."""
+    test.database_only = True  # type: ignore[attr-defined]
+    return test
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "over" not in metafunc.fixturenames:
+        return
+    both = metafunc.module.__name__.rpartition(".")[2] in BOTH_WAYS
+    ways = ["database", "server"] if both and not hasattr(metafunc.function, "database_only") else ["database"]
+    metafunc.parametrize("over", ways, ids=None if len(ways) > 1 else [""])
 
 
 @dataclass(frozen=True)
@@ -41,22 +65,37 @@ class CommandResult:
 class Reel:
     """Runs `reel` with arguments in a temporary folder."""
 
-    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        patch: pytest.MonkeyPatch,
+        capture: pytest.CaptureFixture[str],
+        server: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder = folder
         self.url = f"sqlite:///{folder / 'reelstate.db'}"
         self._patch = patch
         self._capture = capture
+        self.server = server or {}
+        """The variables that name a server and its key; empty on a database."""
 
     def __call__(self, *arguments: object, stdin: str = "", **environment: str) -> CommandResult:
         with self._patch.context() as patch:
             patch.setattr(sys, "argv", ["reel", *map(str, arguments)])
             patch.setattr(sys, "stdin", io.StringIO(stdin))
-            for name, value in environment.items():
+            for name, value in {**self._target(arguments, environment), **environment}.items():
                 patch.setenv(name, value)
             self._capture.readouterr()
             code = self._run()
         captured = self._capture.readouterr()
         return CommandResult(code, captured.out, captured.err)
+
+    def _target(self, arguments: tuple[object, ...], environment: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the variables that name the server; commands that need the database use that."""
+        words = [str(argument) for argument in arguments]
+        named = {"-d", "--database"} & set(words) or "REEL_DATABASE_URL" in environment
+        subcommand = " ".join(word for word in words[:2] if not word.startswith("-"))
+        return {} if named or {subcommand, *words[:1]} & (LOCAL - {"archive"}) or words == ["archive"] else self.server
 
     def engine(self, use: Callable[[Engine], Awaitable[T]]) -> T:
         """Run a function with an engine on the same store."""
@@ -76,13 +115,37 @@ class Reel:
         return 0
 
 
+@pytest.fixture(scope="module")
+def module_server() -> Iterator[ModuleServer]:
+    with ModuleServer().running() as server:
+        yield server
+
+
 @pytest.fixture
-def reel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Reel]:
+def reel(
+    over: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Iterator[Reel]:
     for name in [name for name in os.environ if name.startswith(PREFIX)]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path.with_name(f"{tmp_path.name}-config")))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    yield Reel(tmp_path, monkeypatch, capsys)
+    made = Reel(tmp_path, monkeypatch, capsys)
+    with nullcontext("") if over == "database" else _serving(made, request) as key:
+        if key:
+            server: ModuleServer = request.getfixturevalue("module_server")
+            made.server = {"REEL_SERVER": server.url, "REEL_KEY": key}
+        yield made
     sys.modules.pop(APP_MODULE, None)
+
+
+def _serving(made: Reel, request: pytest.FixtureRequest) -> AbstractContextManager[str]:
+    server: ModuleServer = request.getfixturevalue("module_server")
+    shutil.copy(request.getfixturevalue("migrated_file"), made.folder)
+    return server.serving(made.url, storage_url=str(made.folder / "media"))

@@ -8,7 +8,7 @@ import pytest
 from reelstate.cli import session
 from reelstate.core.machine import TaskStatus
 from tests.cli import sample_jobs
-from tests.cli.conftest import Reel
+from tests.cli.conftest import Reel, database_only
 from tests.engines import a_worker
 
 
@@ -141,6 +141,7 @@ def test_a_key_file_is_readable_only_by_its_owner(reel: Reel, command: list[str]
     assert reel("keys", "--json").json == made
 
 
+@database_only
 def test_no_key_file_is_left_if_no_key_was_created(reel: Reel) -> None:
     assert reel("workers", "register", "encoder-7").code == 1
     assert not list(reel.folder.glob("*.key"))

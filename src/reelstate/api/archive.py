@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic_core import to_json
+from starlette.responses import StreamingResponse
 
 from reelstate.api.auth import Admin
 from reelstate.api.body import JsonRoute
 from reelstate.api.context import InContext
-from reelstate.documents import Document
+from reelstate.api.errors import problems
+from reelstate.api.schemas import like
+from reelstate.artifacts.storage import open_storage
+from reelstate.documents import Document, fields_document
+from reelstate.services.export import ListedMonth, list_months, read_month
 
+ROWS: Final = "application/x-ndjson"
 router = APIRouter(prefix="/api/v1/archive", tags=["archive"], route_class=JsonRoute)
 
 
@@ -38,23 +47,62 @@ class ArchivedDocument(BaseModel):
     rows: dict[str, int] = Field(description="Rows by table.")
 
 
+@like(ListedMonth)
 class MonthDocument(BaseModel):
-    """A month of the archive."""
+    """A month of the archive, or one that was deleted from it after an export."""
 
     model_config = ConfigDict(
-        json_schema_extra={"example": {"month": "2026-10", "jobs": 1204, "finished_at": "2026-11-02T08:00:00Z"}}
+        json_schema_extra={
+            "example": {
+                "month": "2026-10",
+                "jobs": 1204,
+                "finished_at": "2026-11-02T08:00:00Z",
+                "exported": True,
+                "deleted": False,
+            }
+        }
     )
 
     month: str = Field(description="The month in which its jobs were created.")
-    jobs: int
-    finished_at: datetime | None = Field(description="When the last of its jobs finished.")
+    exported: bool = Field(description="Whether the storage has an export of it.")
+    deleted: bool = Field(description="Whether only its export is left.")
 
 
 @router.get("", response_model=list[MonthDocument])
 async def months(context: InContext, _: Admin) -> list[Document]:
-    """List the months of the archive, oldest first. `GET /api/v1/jobs?archived=true` lists jobs."""
-    found = await context.engine.archive_months()
-    return [{"month": each.month, "jobs": each.jobs, "finished_at": each.finished_at} for each in found]
+    """List the months of the archive and its exports, oldest first. `GET /api/v1/jobs?archived=true` lists jobs."""
+    storage = open_storage(context.settings.storage_url)
+    return [fields_document(each) for each in await list_months(context.engine.store, storage)]
+
+
+@router.get(
+    "/{month}",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "The rows, one JSON object a line", "content": {ROWS: {"schema": {"type": "string"}}}},
+        **problems(404),
+    },
+)
+async def rows(
+    context: InContext,
+    _: Admin,
+    month: Annotated[str, Path(max_length=20, description="A month, such as 2026-11.")],
+    table: Annotated[
+        str, Query(max_length=64, description="jobs, tasks, stages, events, logs, steps, states, …")
+    ] = "jobs",
+) -> StreamingResponse:
+    """Read the rows of a month, from the archive, or from its export when it was deleted."""
+    found = read_month(context.engine.store, open_storage(context.settings.storage_url), month, table)
+    first = await anext(found, None)  # raises before the response begins
+    return StreamingResponse(_lines(first, found), media_type=ROWS)
+
+
+async def _lines(first: dict[str, Any] | None, rest: AsyncGenerator[dict[str, Any], None]) -> AsyncIterator[bytes]:
+    async with aclosing(rest):
+        if first is not None:
+            yield to_json(first) + b"\n"
+        async for row in rest:
+            yield to_json(row) + b"\n"
 
 
 @router.post("", response_model=ArchivedDocument)

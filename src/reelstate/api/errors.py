@@ -88,6 +88,8 @@ class Problem(BaseModel):
     detail: str = Field(description="What was wrong.")
     hint: str | None = Field(default=None, description="What to do.")
     field: str | None = Field(default=None, description="Where: the path to a field, or a parameter.")
+    entity: str | None = Field(default=None, description="What does not exist or can't change: job, video, worker, ….")
+    origin: str | None = Field(default=None, description="The status from which a change is not allowed.")
     used: int | None = Field(default=None, description="What is used of a quota: bytes, or uploads.")
     limit: int | None = Field(default=None, description="The limit that a value or a quota is held to.")
     position: int | None = Field(default=None, description="Where in a search the mistake is, counted from 0.")
@@ -108,6 +110,8 @@ def problem_of(error: ReelstateError) -> Problem:
         detail=(type(error).__doc__ or "").strip().split("\n")[0] if hidden else error.message,
         hint=("try again later" if hidden else error.hint) or None,
         field=getattr(error, "field", None),
+        entity=getattr(error, "entity", None),
+        origin=getattr(error, "origin", None),
         used=getattr(error, "used", None),
         limit=getattr(error, "limit", None),
         position=getattr(error, "position", None),

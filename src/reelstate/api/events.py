@@ -77,6 +77,9 @@ async def stream_request(
     progress: Annotated[
         bool | None, Query(description="In a stream, also progress of running tasks; the default for one job.")
     ] = None,
+    bookmarks: Annotated[
+        bool, Query(description="In a stream: send a bookmark whenever the client has every event so far.")
+    ] = False,
     after: After = None,
     last_event_id: Annotated[
         str | None,
@@ -92,6 +95,7 @@ async def stream_request(
         progress=progress,
         after=last_event_id or after,
         follow=True,
+        bookmarks=bookmarks,
     )
 
 

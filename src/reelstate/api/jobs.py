@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
@@ -32,6 +33,7 @@ from reelstate.api.schemas import (
     like,
 )
 from reelstate.api.sources import require_spec
+from reelstate.api.video_documents import QualityDocument
 from reelstate.core.errors import InvalidRequest, ScopeMissing
 from reelstate.core.machine import ACTIVE_JOBS, TaskStatus, job_statuses
 from reelstate.core.model import Page, Submission, Submitted, Task, TaskKey, Verdict
@@ -47,6 +49,8 @@ from reelstate.documents import (
     step_document,
     task_document,
 )
+from reelstate.library.documents import quality_document
+from reelstate.library.ladder import read_qualities
 from reelstate.services.webhooks.address import MAX_URL
 from reelstate.services.why import WhyOptions
 
@@ -220,6 +224,13 @@ async def why(
     return explanation_document(explained)
 
 
+@router.get("/{job_id}/qualities", response_model=list[QualityDocument])
+async def qualities(engine: OnEngine, principal: Reader, job_id: JobId) -> list[Document]:
+    """List the qualities that a transcode job encodes, with their progress; none for other pipelines."""
+    detail = await engine.job(job_id, owner=principal.owner)
+    return [quality_document(each) for each in await read_qualities(engine, detail)]
+
+
 @router.get("/{job_id}/stages", response_model=list[StageDocument])
 async def stages(engine: OnEngine, principal: Reader, job_id: JobId) -> list[Document]:
     """List the stages of a job with their progress."""
@@ -269,9 +280,16 @@ async def lines_of_runs(
 
 
 @router.get("/{job_id}/logs", response_model=PageDocument[LogDocument])
-async def logs(engine: OnEngine, lines: Annotated[Lines, Depends(lines_of_runs)]) -> Document:
+async def logs(
+    engine: OnEngine,
+    lines: Annotated[Lines, Depends(lines_of_runs)],
+    settled: Annotated[
+        bool,
+        Query(description="Leave out lines before which another can still appear, so that a follower misses none."),
+    ] = False,
+) -> Document:
     """List the log lines of a job, oldest first. `stage` and `part` together select one task."""
-    return await lines(engine.logs, log_document)
+    return await lines(partial(engine.logs, settled=settled), log_document)
 
 
 @router.get("/{job_id}/steps", response_model=PageDocument[StepDocument])

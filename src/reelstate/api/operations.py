@@ -48,13 +48,20 @@ class ReasonedRequest(Input):
     reason: str = Field(description="Why; the history records it.")
 
 
+RetryStage = Annotated[
+    str | None, Field(default=None, description="Retry from this stage on; by default, what is unfinished.")
+]
+RetryParts = Annotated[
+    list[tuple[PartNumber, PartNumber]] | None,
+    Field(default=None, max_length=1000, description="Only these parts of the stage: first and last of each range."),
+]
+
+
 class RetryRequest(OperationRequest):
     model_config = ConfigDict(json_schema_extra={"example": {"stage": "encode", "parts": [[3, 9], [12, 12]]}})
 
-    stage: str | None = Field(default=None, description="Retry from this stage on; by default, what is unfinished.")
-    parts: list[tuple[PartNumber, PartNumber]] | None = Field(
-        default=None, max_length=1000, description="Only these parts of the stage: first and last of each range."
-    )
+    stage: RetryStage
+    parts: RetryParts
 
 
 class ForceRequest(ReasonedRequest):
@@ -80,6 +87,8 @@ class BulkRequest(OperationRequest):
 
     action: Literal["cancel", "retry", "quarantine", "reprioritise"]
     priority: Priority | None = Field(default=None, description="The new priority; for `reprioritise`.")
+    stage: RetryStage
+    parts: RetryParts
     status: Annotated[list[StatusFilter], Field(min_length=1, max_length=20, description="`running` is every phase.")]
     pipeline: Annotated[str, Field(max_length=255)] | None = None
     user_id: Annotated[str, Field(max_length=255)] | None = Field(
@@ -108,6 +117,9 @@ async def bulk(engine: OnEngine, principal: Writer, body: BulkRequest) -> Docume
         raise InvalidRequest(
             "priority", "is required for reprioritise and invalid for other actions", hint="for example 9, or high"
         )
+    start = _start(body)
+    if start is not None and body.action != "retry":
+        raise InvalidRequest("stage", "is only for retry", hint="leave it out")
     selection = Selection(
         statuses=frozenset(job_statuses(body.status) or ()),
         pipeline=body.pipeline,
@@ -119,7 +131,7 @@ async def bulk(engine: OnEngine, principal: Writer, body: BulkRequest) -> Docume
     operation = Operation(actor=principal.actor, reason=body.reason, selection=selection)
     verbs: dict[str, Callable[[Operation], Awaitable[list[Operated]]]] = {
         "cancel": engine.cancel_many,
-        "retry": engine.retry_many,
+        "retry": partial(engine.retry_many, start=start),
         "quarantine": engine.quarantine_many,
         "reprioritise": partial(engine.reprioritise_many, priority=body.priority or 0),
     }
@@ -191,7 +203,7 @@ def version_in(if_match: str | None) -> int | None:
     return int(match[1])
 
 
-def _start(body: RetryRequest) -> From | None:
+def _start(body: RetryRequest | BulkRequest) -> From | None:
     if body.stage is None:
         if body.parts is not None:
             raise InvalidRequest("parts", "needs a stage", hint="name the stage as well")

@@ -70,6 +70,8 @@ class StreamRequest:
     after: str | None = None
     follow: bool = False
     """Whether to continue when the job has become inactive."""
+    bookmarks: bool = False
+    """Whether to send a bookmark whenever every readable event was sent."""
 
     def wants(self, item: FeedItem, graph: Graph | None) -> bool:
         if self.statuses is not None and not (isinstance(item, Event) and item.target in self.statuses):
@@ -166,7 +168,7 @@ class Stream(Response):
             after=requested.after,
             only=cast("Sequence[Entity] | None", requested.only),  # checked there
             progress=requested.progress,
-            settle=requested.job_id is not None,
+            settle=requested.job_id is not None or requested.bookmarks,
         )
 
     def _is_over(self, message: FeedMessage[FeedItem]) -> bool:
@@ -185,7 +187,7 @@ class Stream(Response):
             self._last = max(self._last, change_of(message.item))
         if message.item is not None:
             await self._send_item(message.item, message.cursor)
-        elif message.kind is not MessageKind.BOOKMARK:
+        elif message.kind is not MessageKind.BOOKMARK or self._request.bookmarks:
             await self._write(frame(message.kind, {"cursor": message.cursor}, message.cursor))
             self._acknowledged = message.cursor
         self._reached = message.cursor or self._reached

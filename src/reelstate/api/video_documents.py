@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from reelstate.api.schemas import LARGEST_ID, Input, Json, Shown, like
-from reelstate.core.machine import JobStatus
-from reelstate.core.model import Verdict
+from reelstate.core.model import Job, Verdict
 from reelstate.library.model import Video
 from reelstate.media.planning.quality import Quality
 from reelstate.services.webhooks.address import MAX_URL
@@ -63,7 +62,12 @@ class NewVideoRequest(Input):
     )
     title: Annotated[str, Field(max_length=1000)] = ""
     profile: Profile | None = Field(default=None, description="The name of a profile, or a profile.")
+    qualities: Qualities | None = Field(default=None, description="Only these rungs of the profile. Default: all.")
     captions: Literal["keep", "drop"] | None = None
+    digest: Annotated[str, Field(max_length=64)] | None = Field(
+        default=None,
+        description="The version of the pipeline, by the beginning of its digest; left out: the one that new jobs run.",
+    )
     priority: Priority = 5
     delay: Annotated[float, Field(ge=0, description="Seconds until its tasks may start.")] = 0.0
     user_id: Annotated[str, Field(max_length=255)] | None = Field(
@@ -121,19 +125,13 @@ class QualityDocument(BaseModel):
     """The progress of one rung of the ladder."""
 
 
+@like(Job)
 class VersionDocument(BaseModel):
-    """A version of a video: a job, and whether it plays."""
+    """A version of a video: the fields of its job, and whether it plays."""
 
     job: int
-    status: JobStatus
-    priority: int
     current: bool = Field(description="Whether it plays.")
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
     removed_at: datetime | None = Field(description="When it stopped being playable.")
-    error: Shown
-    degraded: Shown
     outputs: dict[str, Shown]
     plays: str | None = Field(description="The path of its playlist, for clients with a key or a session.")
 

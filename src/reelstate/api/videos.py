@@ -76,11 +76,12 @@ async def create(
         source, name = f"{STORED}{found.sha256}", found.name
     else:
         require_source(principal, library.settings, source)
-    spec = _spec(source, profile=body.profile, captions=body.captions)
+    spec = _spec(source, profile=body.profile, qualities=body.qualities, captions=body.captions)
     answer = await library.videos.submit(
         source,
         title=body.title or name,
         spec=spec,
+        digest=body.digest,
         priority=body.priority,
         delay=body.delay,
         user_id=user_id,

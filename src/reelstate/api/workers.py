@@ -48,6 +48,12 @@ async def workers(engine: OnEngine, _: Admin) -> list[Document]:
     return [worker_document(worker) for worker in await engine.workers()]
 
 
+@router.get("/names", response_model=list[str])
+async def names(engine: OnEngine, _: Admin) -> list[str]:
+    """List every name that a worker was ever registered under, sorted."""
+    return await engine.worker_names()
+
+
 @router.post("/{name}/drain", response_model=ChangedWorker)
 async def drain(engine: OnEngine, principal: Admin, name: Name, body: OperationRequest | None = None) -> Document:
     """Let the instances of a name finish their tasks and claim no new ones."""

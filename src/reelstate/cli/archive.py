@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
@@ -13,12 +12,13 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from reelstate.artifacts.storage import open_storage
 from reelstate.cli.documents import print_json, print_json_items
 from reelstate.cli.options import AsJson, Database
-from reelstate.cli.session import connect, run, settings_for
+from reelstate.cli.session import call, connect, connect_store, run, settings_for
 from reelstate.cli.terminal import age, console, table
+from reelstate.cli.verbs import archive_of
 from reelstate.core.errors import NotFound
 from reelstate.core.month import Month
-from reelstate.services.archive import Archived, ArchiveMonth
-from reelstate.services.export import exported_months, read_export
+from reelstate.services.archive import Archived
+from reelstate.services.export import ListedMonth
 
 archive = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 _AGE: Final = re.compile(r"(\d+)\s*(s|min|h|d)", re.ASCII)
@@ -68,18 +68,16 @@ def listing(database: Database = None, as_json: AsJson = False) -> None:
 
     Example: `reel archive list --json`
     """
-    found, exported = run(_months(database))
-    names = sorted({*(each.month for each in found), *exported})
-    known = {each.month: each for each in found}
+    settings = settings_for(database)
+    found = call(database, lambda engine: archive_of(engine, settings).months())
     if as_json:
-        print_json([_document(name, known.get(name), exported) for name in names])
+        print_json([_document(month) for month in found])
         return
     made = table("month", "jobs", "last finished", "exported")
-    for name in names:
-        month = known.get(name)
-        jobs, finished = ("", "deleted") if month is None else (f"{month.jobs:,}", age(month.finished_at))
-        made.add_row(name, jobs, finished, "yes" if name in exported else "")
-    console().print(made if names else "the archive is empty; `reel archive` moves finished jobs there")
+    for month in found:
+        jobs, finished = ("", "deleted") if month.deleted else (f"{month.jobs:,}", age(month.finished_at))
+        made.add_row(month.month, jobs, finished, "yes" if month.exported else "")
+    console().print(made if found else "the archive is empty; `reel archive` moves finished jobs there")
 
 
 @archive.command("read")
@@ -125,7 +123,7 @@ async def _move(database: str | None, limits: dict[str, datetime | None], *, dry
         def on_batch(moved: Archived) -> None:
             progress.update(bar, description=f"archiving: {moved.total:,} jobs, month {max(moved.jobs, default='')}")
 
-        async with connect(database, wait=True) as engine:
+        async with connect_store(database, wait=True) as engine:
             return await engine.archive(
                 older=settings.archive_after or None,
                 failed_older=settings.archive_failed_after or None,
@@ -135,38 +133,23 @@ async def _move(database: str | None, limits: dict[str, datetime | None], *, dry
             )
 
 
-async def _months(database: str | None) -> tuple[list[ArchiveMonth], list[str]]:
-    async with connect(database) as engine:
-        return await engine.archive_months(), await exported_months(open_storage(settings_for(database).storage_url))
-
-
 async def _read(database: str | None, month: str, of: str) -> None:
     async with connect(database) as engine:
-        if Month.parse(month) in await engine.store.archive.months():
-            rows = _flat(engine.store.archive.rows(Month.parse(month), of))
-        else:
-            rows = read_export(open_storage(settings_for(database).storage_url), month, of)
-        await print_json_items(rows)
-
-
-async def _flat(batches: AsyncIterator[list[dict[str, Any]]]) -> AsyncIterator[dict[str, Any]]:
-    async for batch in batches:
-        for row in batch:
-            yield row
+        await print_json_items(archive_of(engine, settings_for(database)).rows(month, of))
 
 
 async def _drop(database: str | None, month: str, *, export: bool) -> bool:
     storage = open_storage(settings_for(database).storage_url) if export else None
-    async with connect(database, wait=True) as engine:
+    async with connect_store(database, wait=True) as engine:
         return await engine.drop_month(month, storage=storage)
 
 
-def _document(name: str, month: ArchiveMonth | None, exported: list[str]) -> dict[str, Any]:
+def _document(month: ListedMonth) -> dict[str, Any]:
     return {
-        "month": name,
-        "jobs": month.jobs if month else 0,
-        "finished_at": month.finished_at if month else None,
-        "exported": name in exported,
+        "month": month.month,
+        "jobs": month.jobs,
+        "finished_at": month.finished_at,
+        "exported": month.exported,
     }
 
 

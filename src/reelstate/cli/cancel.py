@@ -1,7 +1,6 @@
 """`reel cancel`: cancel jobs."""
 
 from reelstate.cli.operations import Change, operation
-from reelstate.engine import Engine
 
 
 @operation
@@ -10,4 +9,4 @@ def cancel() -> Change:
 
     Example: `reel cancel 244813922304 --reason "wrong file"`
     """
-    return Change(Engine.cancel_many, "cancelled")
+    return Change(lambda engine, jobs: engine.cancel_many(jobs), "cancelled")

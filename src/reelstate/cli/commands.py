@@ -41,6 +41,11 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "pause": "Pause everything, a pipeline, a stage, a user or a worker.",
         "resume": "Lift a pause.",
     },
+    "Connect": {
+        "login": "Log in to a server: check a key and store it.",
+        "logout": "Forget a server and its key.",
+        "profiles": "List the servers that you are logged in to, or choose the default.",
+    },
     "Maintain": {
         "doctor": "Check the stored state, and repair it.",
         "archive": "Archive finished jobs; list, read or delete months.",
@@ -114,12 +119,19 @@ class CommandGroup(TyperGroup):
 
 def load(name: str) -> Any:
     """Import a command: a function, or a Typer application with subcommands."""
+    from reelstate.cli.servers import offer_server  # noqa: PLC0415 - the help needs no command
+
     found = getattr(import_module(f"reelstate.cli.{name}"), name)
     parent = typer.Typer(rich_markup_mode="markdown", add_completion=False)
     if isinstance(found, typer.Typer):
+        for inner in found.registered_commands:
+            if inner.callback is not None:
+                inner.callback = offer_server(f"{name} {inner.name or inner.callback.__name__}", inner.callback)
+        if found.registered_callback is not None and found.registered_callback.callback is not None:
+            found.registered_callback.callback = offer_server(name, found.registered_callback.callback)
         parent.add_typer(found, name=name)
     else:
-        parent.command(name)(found)
+        parent.command(name)(offer_server(name, found))
     command = get_group(parent).commands[name]
     _simplify_types(command)
     return command

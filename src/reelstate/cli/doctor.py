@@ -12,7 +12,7 @@ from rich.text import Text
 from reelstate.cli.environment import EnvironmentCheck, Status, check_machine, check_services
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.plain import echo
-from reelstate.cli.session import connect, run, settings_for
+from reelstate.cli.session import connect_store, run, settings_for
 from reelstate.cli.terminal import console, table
 from reelstate.core.errors import ReelstateError
 from reelstate.services.doctor import REMEDIES, Diagnosis
@@ -59,7 +59,7 @@ async def _examine(database: str | None, *, repair: bool, as_json: bool) -> Doct
     settings = settings_for(database)
     machine = await check_machine(settings)
     try:
-        async with connect(database, wait=True) as engine:
+        async with connect_store(database, wait=True) as engine:
             environment = [*machine, *await check_services(settings, engine)]
             return DoctorReport(await engine.doctor(repair=repair), environment)
     except ReelstateError:

@@ -23,11 +23,13 @@ HINTS: Final = {
 
 
 def print_error(error: ReelstateError) -> None:
-    """Print an error and its hint to stderr, one line each."""
+    """Print an error, its hint and its notes to stderr, one line each."""
     stderr = console(stderr=True)
     stderr.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
     if hint := hint_for(error):
         stderr.print(Text.assemble(("hint:  ", "dim"), hint), soft_wrap=True)
+    for note in getattr(error, "__notes__", ()):
+        stderr.print(Text.assemble(("at:    ", "dim"), note), soft_wrap=True)
 
 
 def from_os_error(error: OSError) -> ReelstateError | None:

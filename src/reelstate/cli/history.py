@@ -15,10 +15,10 @@ from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import cause_line, isolation_note
 from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console, moment, status, table
+from reelstate.cli.verbs import EngineVerbs
 from reelstate.core.machine import Actor, TaskStatus
 from reelstate.core.model import Event
 from reelstate.documents import event_document
-from reelstate.engine import Engine
 from reelstate.services.paging import LARGEST_PAGE
 from reelstate.services.watch import in_order
 
@@ -71,7 +71,7 @@ async def _show(
 class HistoryReader:
     """Reads the events of a job page by page, each event after its causes. `rest` is the cursor of what is left."""
 
-    def __init__(self, engine: Engine, job_id: int, page: int, most: int | None, after: str | None) -> None:
+    def __init__(self, engine: EngineVerbs, job_id: int, page: int, most: int | None, after: str | None) -> None:
         self._engine = engine
         self._job_id = job_id
         self._page = page

@@ -12,7 +12,7 @@ from rich.text import Text
 from reelstate.cli.documents import print_line
 from reelstate.cli.options import AsJson, Database, Priority, ProfileName, profile_document
 from reelstate.cli.process import print_status, stop_signals
-from reelstate.cli.session import connect, run
+from reelstate.cli.session import connect_store, run
 from reelstate.cli.terminal import console
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
@@ -62,7 +62,7 @@ async def _ingest(database: str | None, request: Ingest, *, as_json: bool) -> No
         counts[file.verdict] += 1
         print_line(_document(file)) if as_json else _show(file)
 
-    async with connect(database, wait=True) as engine:
+    async with connect_store(database, wait=True) as engine:
         stop = asyncio.Event()
         for number in stop_signals():
             asyncio.get_running_loop().add_signal_handler(number, stop.set)

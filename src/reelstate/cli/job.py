@@ -9,11 +9,11 @@ from reelstate.cli.live import Snapshot, render_job, take_snapshot
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.session import call, settings_for
 from reelstate.cli.terminal import console
+from reelstate.cli.verbs import EngineVerbs
 from reelstate.config import Settings
 from reelstate.core.machine import ACTIVE_JOBS
 from reelstate.core.why import ReasonKind
 from reelstate.documents import detail_document
-from reelstate.engine import Engine
 
 
 def job(job_id: JobId, database: Database = None, as_json: AsJson = False) -> None:
@@ -29,7 +29,7 @@ def job(job_id: JobId, database: Database = None, as_json: AsJson = False) -> No
         console().print(render_job(taken))
 
 
-async def _read(engine: Engine, job_id: int, settings: Settings) -> Snapshot:
+async def _read(engine: EngineVerbs, job_id: int, settings: Settings) -> Snapshot:
     """Return a job and, where it is active, what it waits for."""
     taken = await take_snapshot(engine, job_id)
     if taken.detail.job.status not in ACTIVE_JOBS:

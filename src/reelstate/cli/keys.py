@@ -13,13 +13,15 @@ import typer
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.plain import echo
+from reelstate.cli.servers import choose_server, refuse_server
 from reelstate.cli.session import call, operator, settings_for
 from reelstate.cli.signatures import list_by_default
 from reelstate.cli.state_files import key_file
 from reelstate.cli.terminal import age, console, moment, table
+from reelstate.cli.verbs import KeyVerbs, keys_of
 from reelstate.core.errors import InvalidRequest
 from reelstate.documents import key_document
-from reelstate.services.keys import Key, Keys, MadeKey, Scope
+from reelstate.services.keys import Key, MadeKey, Scope
 
 T = TypeVar("T")
 DAY = 86_400.0
@@ -38,7 +40,7 @@ def listing(database: Database = None, as_json: AsJson = False) -> None:
 
     Example: `reel keys list`
     """
-    found = call_keys(database, Keys.all)
+    found = call_keys(database, lambda found: found.all())
     if as_json:
         print_json([key_document(key) for key in found])
         return
@@ -112,13 +114,14 @@ def path(database: Database = None) -> None:
 
     Example: `cat "$(reel keys path)"`
     """
+    refuse_server(choose_server(database))
     echo(key_file(settings_for(database)))
 
 
-def call_keys(database: str | None, verb: Callable[[Keys], Awaitable[T]]) -> T:
-    """Return the result of a verb on the keys of a database."""
-    pepper = settings_for(database).key_pepper
-    return call(database, lambda engine: verb(Keys(engine.store, pepper=pepper)), wait=True)
+def call_keys(database: str | None, verb: Callable[[KeyVerbs], Awaitable[T]]) -> T:
+    """Return the result of a verb on the keys of a deployment."""
+    settings = settings_for(database)
+    return call(database, lambda engine: verb(keys_of(engine, settings)), wait=True)
 
 
 def lifetime(days: float | None) -> float | None:

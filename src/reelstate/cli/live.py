@@ -29,13 +29,12 @@ from reelstate.cli.page import (
     workers_table,
 )
 from reelstate.cli.terminal import bar, cut, moment, now, share, status, table
-from reelstate.core.errors import WaitTimeout
+from reelstate.cli.verbs import EngineVerbs, QualityReader, qualities_of
+from reelstate.core.errors import ScopeMissing
 from reelstate.core.machine import ACTIVE_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import Event, Job, JobDetail, Task, TaskKey, Worker
 from reelstate.core.why import Reason
 from reelstate.documents import event_id
-from reelstate.engine import Engine
-from reelstate.library.ladder import LadderReader
 from reelstate.media.planning.quality import Quality
 
 INTERVAL = 0.5
@@ -52,7 +51,8 @@ class Snapshot:
 
     detail: JobDetail
     current: list[Task]
-    workers: list[Worker]
+    workers: list[Worker] | None
+    """None where the key of the caller may not list them."""
     qualities: list[Quality]
     reasons: tuple[Reason, ...] = ()
     """What an active job waits for, where that was asked."""
@@ -66,19 +66,27 @@ def is_inactive(job: Job) -> bool:
     return job.status not in ACTIVE_JOBS
 
 
-async def take_snapshot(engine: Engine, job_id: int, ladder: LadderReader | None = None) -> Snapshot:
+async def take_snapshot(engine: EngineVerbs, job_id: int, ladder: QualityReader | None = None) -> Snapshot:
     detail = await engine.job(job_id)
     current: list[Task] = []
     if detail.job.status in ACTIVE_JOBS:
         statuses = [TaskStatus.RUNNING, TaskStatus.ERROR]
         current = (await engine.tasks(job_id, statuses=statuses, limit=100)).items
-    qualities = await (ladder or LadderReader(engine)).read(detail, current)
-    return Snapshot(detail, current, await engine.workers(), qualities)
+    qualities = await (ladder or qualities_of(engine)).read(detail, current)
+    return Snapshot(detail, current, await _visible_workers(engine), qualities)
 
 
-async def take_snapshots(engine: Engine, job_id: int) -> AsyncGenerator[Snapshot, None]:
+async def _visible_workers(engine: EngineVerbs) -> list[Worker] | None:
+    """Return the workers; None over a server with a key that may not list them."""
+    try:
+        return await engine.workers()
+    except ScopeMissing:
+        return None
+
+
+async def take_snapshots(engine: EngineVerbs, job_id: int) -> AsyncGenerator[Snapshot, None]:
     """Yield snapshots of a job until it is inactive: at every change, and twice a second."""
-    ladder = LadderReader(engine)
+    ladder = qualities_of(engine)
     async with signal_changes(engine, job_id) as changed:
         while True:
             changed.clear()
@@ -86,13 +94,18 @@ async def take_snapshots(engine: Engine, job_id: int) -> AsyncGenerator[Snapshot
             yield taken
             if taken.inactive:
                 return
-            await asyncio.sleep(MIN_INTERVAL)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), INTERVAL - MIN_INTERVAL)
+            await next_change(changed)
+
+
+async def next_change(changed: asyncio.Event) -> None:
+    """Wait for a change, one interval at most; changes that follow each other fast count as one."""
+    await asyncio.sleep(MIN_INTERVAL)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(changed.wait(), INTERVAL - MIN_INTERVAL)
 
 
 @asynccontextmanager
-async def signal_changes(engine: Engine, job_id: int | None = None) -> AsyncIterator[asyncio.Event]:
+async def signal_changes(engine: EngineVerbs, job_id: int | None = None) -> AsyncIterator[asyncio.Event]:
     """Yield an event that is set at every event or progress of a job, or of all jobs."""
     changed = asyncio.Event()
 
@@ -111,19 +124,13 @@ async def signal_changes(engine: Engine, job_id: int | None = None) -> AsyncIter
         await asyncio.gather(listener, return_exceptions=True)
 
 
-async def pause(engine: Engine, job_id: int) -> None:
-    """Wait one interval, or until the job is inactive."""
-    with suppress(WaitTimeout):
-        await engine.wait(job_id, INTERVAL)
-
-
-async def follow(engine: Engine, job_id: int, console: Console) -> JobDetail:
+async def follow(engine: EngineVerbs, job_id: int, console: Console) -> JobDetail:
     """Show a job until it is inactive, and return it."""
     draws = console.is_terminal and not console.is_dumb_terminal
     return await (_follow_live if draws else _follow_plain)(engine, job_id, console)
 
 
-async def _follow_live(engine: Engine, job_id: int, console: Console) -> JobDetail:
+async def _follow_live(engine: EngineVerbs, job_id: int, console: Console) -> JobDetail:
     taken = await take_snapshot(engine, job_id)
     with Live(_page(taken, console), console=console, auto_refresh=False, vertical_overflow="crop") as live:
         async for taken in take_snapshots(engine, job_id):
@@ -131,7 +138,7 @@ async def _follow_live(engine: Engine, job_id: int, console: Console) -> JobDeta
     return taken.detail
 
 
-async def _follow_plain(engine: Engine, job_id: int, console: Console) -> JobDetail:
+async def _follow_plain(engine: EngineVerbs, job_id: int, console: Console) -> JobDetail:
     printed: tuple[object, ...] | None = None
     failed: set[tuple[TaskKey, int]] = set()
     async for taken in take_snapshots(engine, job_id):
@@ -211,16 +218,17 @@ def event_line(event: Event) -> Text:
     return Text.assemble(*pieces, status(event.target), (by, "dim"))
 
 
-async def overview(engine: Engine) -> RenderableType:
+async def overview(engine: EngineVerbs) -> RenderableType:
     """Render all active jobs and the workers."""
     page = await engine.jobs(statuses=ACTIVE_JOBS, limit=MAX_JOBS)
     details = [await engine.job(job.id) for job in page.items]
-    workers = [worker for worker in await engine.workers() if worker.status is not WorkerStatus.OFFLINE]
+    seen = await _visible_workers(engine)
+    workers = [worker for worker in seen or () if worker.status is not WorkerStatus.OFFLINE]
     parts: list[RenderableType] = [_active_table(details) if details else Text("no active jobs", style="dim")]
     if page.after is not None:
         parts.append(Text(f"the newest {MAX_JOBS}; `reel jobs` lists more", style="dim"))
-    parts.append(Text())
-    parts.append(workers_table(workers) if workers else Text("no running workers", style="dim"))
+    if seen is not None:
+        parts += [Text(), workers_table(workers) if workers else Text("no running workers", style="dim")]
     return Group(*parts)
 
 
@@ -240,7 +248,7 @@ def _active_table(details: list[JobDetail]) -> RenderableType:
     return made
 
 
-async def watch_everything(engine: Engine, console: Console) -> None:
+async def watch_everything(engine: EngineVerbs, console: Console) -> None:
     """Show the overview until interrupted."""
     with Live(await overview(engine), console=console, auto_refresh=False, vertical_overflow="crop") as live:
         while True:

@@ -10,15 +10,15 @@ import typer
 from rich.text import Text
 
 from reelstate.cli.documents import print_json_items, print_line
-from reelstate.cli.live import is_inactive, pause
+from reelstate.cli.live import is_inactive, next_change, signal_changes
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.page import value
 from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console, moment
+from reelstate.cli.verbs import EngineVerbs
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import LogEntry, StepEntry, TaskKey
 from reelstate.documents import log_document, stage_name
-from reelstate.engine import Engine
 
 LEVELS = {"debug": "dim", "warning": "yellow", "error": "bold red", "critical": "bold red"}
 
@@ -62,39 +62,54 @@ async def _show(
 ) -> None:
     async with connect(database, wait=follow) as engine:
         log_filter = await make_filter(engine, job_id, stage, part)
-        entries = _entries(engine, log_filter, follow=follow)
+        entries = _follow(engine, log_filter) if follow else _entries(engine, log_filter)
         if as_json and not follow:
-            await print_json_items(log_document(entry, log_filter.stages) async for entry in entries)
+            chosen = (entry async for entry in entries if log_filter.matches(entry))
+            await print_json_items(log_document(entry, log_filter.stages) async for entry in chosen)
             return
         screen = console()
         async for entry in entries:
+            if not log_filter.matches(entry):
+                continue
             if as_json:
                 print_line(log_document(entry, log_filter.stages))
             else:
                 screen.print(_line(entry, log_filter.stages), soft_wrap=True)
 
 
-async def make_filter(engine: Engine, job_id: int, stage: str | None, part: int | None) -> LogFilter:
+async def make_filter(engine: EngineVerbs, job_id: int, stage: str | None, part: int | None) -> LogFilter:
     stages = [found.name for found in (await engine.job(job_id)).stages]
     if stage is not None and stage not in stages:
         raise InvalidRequest("stage", f"there is no stage {stage!r}", hint=f"stages: {', '.join(stages)}")
     return LogFilter(job_id, stages, None if stage is None else stages.index(stage), part)
 
 
-async def _entries(engine: Engine, log_filter: LogFilter, *, follow: bool) -> AsyncIterator[LogEntry]:
-    after: str | None = None
+async def _entries(
+    engine: EngineVerbs, log_filter: LogFilter, after: str | None = None, *, settled: bool = False
+) -> AsyncIterator[LogEntry]:
+    """Yield the log lines after a cursor, also those that the filter leaves out of the output."""
     while True:
-        last_page = not follow or is_inactive((await engine.job(log_filter.job_id)).job)
-        # An inactive job logs nothing more, so its last lines need not settle.
-        page = await engine.logs(log_filter.job_id, key=log_filter.key, after=after, settled=not last_page)
+        page = await engine.logs(log_filter.job_id, key=log_filter.key, after=after, settled=settled)
         for entry in page.items:
-            after = str(entry.id)
-            if log_filter.matches(entry):
-                yield entry
-        if page.after is None and last_page:
+            yield entry
+        if (after := page.after) is None:
             return
-        if page.after is None:
-            await pause(engine, log_filter.job_id)
+
+
+async def _follow(engine: EngineVerbs, log_filter: LogFilter) -> AsyncIterator[LogEntry]:
+    """Yield log lines until the job is inactive."""
+    after: str | None = None
+    async with signal_changes(engine, log_filter.job_id) as changed:
+        while True:
+            changed.clear()
+            last = is_inactive((await engine.job(log_filter.job_id)).job)
+            # An inactive job logs nothing more, so its last lines need not settle.
+            async for entry in _entries(engine, log_filter, after, settled=not last):
+                after = str(entry.id)
+                yield entry
+            if last:
+                return
+            await next_change(changed)
 
 
 def _line(entry: LogEntry, stages: list[str]) -> Text:

@@ -4,6 +4,7 @@ from reelstate.app import store_at
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.plain import echo
+from reelstate.cli.servers import choose_server, refuse_server
 from reelstate.cli.session import run, settings_for
 
 
@@ -12,6 +13,7 @@ def migrate(database: Database = None, as_json: AsJson = False) -> None:
 
     Example: `reel migrate --database postgresql://reel@localhost/reel`
     """
+    refuse_server(choose_server(database))
     applied = run(_migrate(settings_for(database).database_url))
     if as_json:
         print_json({"applied": applied})

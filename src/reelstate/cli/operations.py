@@ -26,11 +26,11 @@ from reelstate.cli.options import (
 from reelstate.cli.session import call, operator
 from reelstate.cli.signatures import make_command, parameters_of
 from reelstate.cli.terminal import console
-from reelstate.core.errors import ReelstateError, StoreError
+from reelstate.cli.verbs import EngineVerbs
+from reelstate.core.errors import AccessRefused, ReelstateError, StoreError, TooManyRequests
 from reelstate.core.machine import job_statuses
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
-from reelstate.engine import Engine
 from reelstate.services.operate.operation import Operated, Operation, Selection
 
 REFUSED = "refused"
@@ -40,7 +40,7 @@ REFUSED = "refused"
 class Change:
     """An operation on jobs, and the text for a job that it changed."""
 
-    verb: Callable[[Engine, Operation], Awaitable[list[Operated]]]
+    verb: Callable[[EngineVerbs, Operation], Awaitable[list[Operated]]]
     done: str
 
 
@@ -121,7 +121,7 @@ def _preview(count: int, *, as_json: bool) -> None:
         console().print("no jobs found")
 
 
-async def _outcomes(engine: Engine, options: JobOptions, change: Change) -> list[Operated]:
+async def _outcomes(engine: EngineVerbs, options: JobOptions, change: Change) -> list[Operated]:
     if options.status:
         return await change.verb(
             engine, Operation(actor=operator(), reason=options.reason, selection=options.selection)
@@ -130,11 +130,11 @@ async def _outcomes(engine: Engine, options: JobOptions, change: Change) -> list
     return [await _outcome(engine, change, operation) for operation in operations]
 
 
-async def _outcome(engine: Engine, change: Change, operation: Operation) -> Operated:
-    """Return the outcome of one job; a refusal does not stop the others, a store error does."""
+async def _outcome(engine: EngineVerbs, change: Change, operation: Operation) -> Operated:
+    """Return the outcome of one job; a refusal does not stop the others; an error of the store or of the key does."""
     try:
         (outcome,) = await change.verb(engine, operation)
-    except StoreError:
+    except (StoreError, AccessRefused, TooManyRequests):
         raise
     except ReelstateError as error:
         return Operated(operation.job_ids[0], None, error)

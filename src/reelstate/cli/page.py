@@ -34,7 +34,7 @@ UNSUCCESSFUL_JOBS = (*STOPPED_JOBS, JobStatus.CANCELLED)
 def job_page(
     detail: JobDetail,
     current: Sequence[Task],
-    workers: Sequence[Worker],
+    workers: Sequence[Worker] | None,
     qualities: Sequence[Quality] = (),
     reasons: Sequence[Reason] = (),
     *,
@@ -239,8 +239,8 @@ def value(document: Json) -> str:
     return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]} … (--json shows all)"
 
 
-def advice(detail: JobDetail, workers: Sequence[Worker]) -> str:
-    """Return a hint on what to do next; empty if there is nothing to do."""
+def advice(detail: JobDetail, workers: Sequence[Worker] | None) -> str:
+    """Return a hint on what to do next; empty if there is nothing to do, or the workers are not known."""
     job = detail.job
     if job.status is JobStatus.FAILED:
         look = f"`reel logs {job.id}` shows the logs, `reel steps {job.id} --failed` the commands that failed"
@@ -250,7 +250,7 @@ def advice(detail: JobDetail, workers: Sequence[Worker]) -> str:
     if job.flagged is not None:
         restart = f"`reel force {job.id} pending --reason …` restarts its tasks"
         return f"check `reel logs {job.id}`; {restart}, `reel cancel {job.id}` cancels the job"
-    if job.status in ACTIVE_JOBS:
+    if job.status in ACTIVE_JOBS and workers is not None:
         return _missing_worker(detail, workers)
     return ""
 

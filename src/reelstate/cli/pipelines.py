@@ -14,7 +14,6 @@ from reelstate.cli.session import call
 from reelstate.cli.signatures import list_by_default
 from reelstate.cli.terminal import console
 from reelstate.documents import pipeline_document
-from reelstate.engine import Engine
 from reelstate.services.catalogue import SHOWN_DIGEST
 
 NEWEST = "newest"
@@ -27,7 +26,7 @@ def listing(database: Database = None, as_json: AsJson = False) -> None:
 
     Example: `reel pipelines list`
     """
-    found = call(database, Engine.pipelines)
+    found = call(database, lambda engine: engine.pipelines())
     if as_json:
         print_json([pipeline_document(version) for version in found])
         return

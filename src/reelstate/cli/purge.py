@@ -9,7 +9,7 @@ import typer
 from reelstate.artifacts.storage import open_storage
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import AsJson, Database
-from reelstate.cli.session import connect, operator, run, settings_for
+from reelstate.cli.session import connect_store, operator, run, settings_for
 from reelstate.cli.terminal import console
 from reelstate.library.purge import purge as purge_user
 from reelstate.library.receiver import upload_receiver
@@ -47,7 +47,7 @@ def purge(
 
 async def _purge(database: str | None, user: str, reason: str | None, *, dry_run: bool) -> Purged:
     settings = settings_for(database)
-    async with connect(database, wait=True) as engine:
+    async with connect_store(database, wait=True) as engine:
         receiver = upload_receiver(engine.store, settings)
         storage = open_storage(settings.storage_url)
         return await purge_user(engine, storage, receiver, user, actor=operator(), reason=reason, dry_run=dry_run)

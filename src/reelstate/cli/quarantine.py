@@ -1,7 +1,6 @@
 """`reel quarantine`: quarantine jobs."""
 
 from reelstate.cli.operations import Change, operation_with_reason
-from reelstate.engine import Engine
 
 
 @operation_with_reason
@@ -10,4 +9,4 @@ def quarantine() -> Change:
 
     Example: `reel quarantine 244813922304 --reason "its source is damaged"`
     """
-    return Change(Engine.quarantine_many, "quarantined")
+    return Change(lambda engine, jobs: engine.quarantine_many(jobs), "quarantined")

@@ -14,6 +14,7 @@ from reelstate.cli.options import AsJson, Database, priority
 from reelstate.cli.session import connect, operator, run
 from reelstate.cli.submit import spec_document
 from reelstate.cli.terminal import console, table
+from reelstate.cli.verbs import EngineVerbs
 from reelstate.core.model import Json
 from reelstate.core.schedule import Backfill, CatchUp, Overlap, Schedule, ScheduleDetail, ScheduleRun
 from reelstate.documents import (
@@ -22,7 +23,6 @@ from reelstate.documents import (
     schedule_detail_document,
     schedule_document,
 )
-from reelstate.engine import Engine
 from reelstate.services.schedules.timing import parse_zone
 
 R = TypeVar("R")
@@ -212,7 +212,7 @@ def backfill(
     Example: `reel schedules backfill nightly 2026-01-01 2026-01-31 --dry-run`
     """
 
-    async def call(engine: Engine) -> tuple[str, Backfill]:
+    async def call(engine: EngineVerbs) -> tuple[str, Backfill]:
         zone = (await engine.schedules.get(name)).schedule.timezone
         first, last = _require_time("START", start, zone), _require_time("END", end, zone)
         return zone, await engine.schedules.backfill(name, first, last, overlap=overlap, dry_run=dry_run)
@@ -238,7 +238,7 @@ def delete(name: Name, database: Database = None, as_json: AsJson = False) -> No
     print_json({"name": name, "deleted": True}) if as_json else console().print(f"schedule {name}: deleted")
 
 
-async def _call(database: str | None, call: Callable[[Engine], Awaitable[R]]) -> R:
+async def _call(database: str | None, call: Callable[[EngineVerbs], Awaitable[R]]) -> R:
     async with connect(database, wait=True) as engine:
         return await call(engine)
 

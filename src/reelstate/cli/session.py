@@ -15,8 +15,10 @@ import typer
 
 from reelstate.app import open_engine
 from reelstate.cli.application import load_pipelines
+from reelstate.cli.servers import ChosenServer, choose_server, refuse_server
+from reelstate.cli.verbs import EngineVerbs
 from reelstate.config import Settings, from_environment
-from reelstate.core.errors import StoreUnavailable
+from reelstate.core.errors import InvalidRequest, ReelstateError, StoreUnavailable
 from reelstate.core.machine import Actor
 from reelstate.engine import Engine
 from reelstate.stores.sqlite.address import database_path
@@ -37,8 +39,8 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def call(database: str | None, verb: Callable[[Engine], Awaitable[T]], *, wait: bool = False) -> T:
-    """Open the engine of a database as `connect` does, and return the result of a verb."""
+def call(database: str | None, verb: Callable[[EngineVerbs], Awaitable[T]], *, wait: bool = False) -> T:
+    """Open the verbs of a deployment as `connect` does, and return the result of one."""
 
     async def main() -> T:
         async with connect(database, wait=wait) as engine:
@@ -53,11 +55,52 @@ def settings_for(database: str | None = None, app: str | None = None) -> Setting
 
 
 @asynccontextmanager
-async def connect(database: str | None, *, app: str | None = None, wait: bool = False) -> AsyncIterator[Engine]:
-    """Open an engine on an existing store, with the pipelines of `app` declared.
+async def connect(database: str | None, *, app: str | None = None, wait: bool = False) -> AsyncIterator[EngineVerbs]:
+    """Open the verbs of a deployment: over the server that was chosen, or on an existing store.
 
-    With `wait` it waits for an unreachable database for REEL_DATABASE_TIMEOUT seconds.
+    On a store the pipelines of `app` are declared, and with `wait` it waits for an unreachable database for
+    REEL_DATABASE_TIMEOUT seconds. A server that is lost later is waited for as long.
     """
+    server = choose_server(database)
+    if server is None:
+        async with _open_store(database, app=app, wait=wait) as engine:
+            yield engine
+    else:
+        async with _open_server(server, app=app) as client:
+            yield client
+
+
+@asynccontextmanager
+async def connect_store(database: str | None, *, wait: bool = False) -> AsyncIterator[Engine]:
+    """Open an engine on an existing store, for commands that no server offers."""
+    refuse_server(choose_server(database))
+    async with _open_store(database, wait=wait) as engine:
+        yield engine
+
+
+@asynccontextmanager
+async def _open_server(server: ChosenServer, *, app: str | None) -> AsyncIterator[EngineVerbs]:
+    from reelstate.client.engine import connect_server  # noqa: PLC0415 - httpx and pydantic are slow to load
+    from reelstate.client.transport import ServerAddress  # noqa: PLC0415 - same
+
+    if app:
+        raise InvalidRequest(
+            "app", "can't be declared over a server", hint="leave --app out: a worker with its code declares it"
+        )
+    STORE_LOGGER.setLevel(logging.WARNING)
+    address = ServerAddress(server.url, server.key, server.insecure)
+    outage = settings_for().database_timeout
+    try:
+        async with connect_server(address, longest_outage=outage) as engine:
+            yield engine
+    except ReelstateError as error:
+        if server.implied:
+            error.add_note(f"{server}")
+        raise
+
+
+@asynccontextmanager
+async def _open_store(database: str | None, *, app: str | None = None, wait: bool = False) -> AsyncIterator[Engine]:
     settings = settings_for(database, app)
     pipelines = load_pipelines(app) if app else []
     require_database(settings.database_url)
@@ -80,7 +123,7 @@ def require_database(url: str) -> None:
     if path is not None and path.parent.is_dir() and not path.exists():
         raise StoreUnavailable(
             f"there is no database at {path}",
-            hint="create one with `reel up` or `reel migrate`, or choose another with --database",
+            hint="create one with `reel up` or `reel migrate`, or choose another with --database, or --server",
         )
 
 

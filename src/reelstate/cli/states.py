@@ -15,17 +15,17 @@ from reelstate.cli.documents import print_json, print_line
 from reelstate.cli.options import AsJson, Database
 from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console, moment, table
+from reelstate.cli.verbs import EngineVerbs, state_versions
 from reelstate.core.machine import ACTIVE_JOBS
-from reelstate.core.model import Event
+from reelstate.core.model import Entity, Event
 from reelstate.core.state import FINISHED, NOT_STARTED, Severity, State, StateKey, stage_job, validate_tag
 from reelstate.documents import state_document, states_document
-from reelstate.engine import Engine
 from reelstate.feed.subscriber import SETTLED
 from reelstate.services.states import States, StatesGrid
 
 MAX_TASKS: Final = 50
 """Rows of a grid that are printed; `--json` has all."""
-JOB_AND_STATES: Final = ("job", "state")
+JOB_AND_STATES: Final[tuple[Entity, ...]] = ("job", "state")
 SIGNS: Final = {Severity.ERROR: "🔴", Severity.WARNING: "🟡"}
 UNDER_WAY, FINISHED_SIGN, NOTHING = "🟢", "⚫", "·"
 STYLES: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
@@ -98,21 +98,14 @@ async def _print_all(states: AsyncIterator[State], tag: str | None, *, as_json: 
             screen.print(line.append_text(_describe(state)), soft_wrap=True)
 
 
-def _all_states(engine: Engine, job: str, stage: str | None) -> AsyncIterator[State]:
+def _all_states(engine: EngineVerbs, job: str, stage: str | None) -> AsyncIterator[State]:
     """Yield every version of every state: of a job until it is inactive, of a state manager until ctrl-C."""
     if job.isdecimal():
         return _of_job(engine, int(job), stage)
-    return _of_manager(engine, job)
+    return state_versions(engine, job)
 
 
-async def _of_manager(engine: Engine, job: str) -> AsyncIterator[State]:
-    async with await engine.state_manager(job) as monitor:
-        async for message in monitor.subscribe(after="0"):
-            if message.item is not None:
-                yield message.item
-
-
-async def _of_job(engine: Engine, job_id: int, stage: str | None) -> AsyncIterator[State]:
+async def _of_job(engine: EngineVerbs, job_id: int, stage: str | None) -> AsyncIterator[State]:
     await engine.states(job_id, stage)  # raises for a stage that is not there
     stage_id = None if stage is None else stage_job(job_id, stage)
     after, inactive = None, False

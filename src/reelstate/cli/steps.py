@@ -16,9 +16,9 @@ from reelstate.cli.logs import LogFilter, make_filter
 from reelstate.cli.options import AsJson, Database, JobId
 from reelstate.cli.session import connect, run
 from reelstate.cli.terminal import console, moment, span
+from reelstate.cli.verbs import EngineVerbs
 from reelstate.core.model import StepEntry
 from reelstate.documents import stage_name, step_document
-from reelstate.engine import Engine
 
 LAST_LINES = 20
 """Lines of output shown of a failed command; `--json` has all that are stored."""
@@ -54,7 +54,7 @@ async def _show(
             screen.print(_line(entry, log_filter.stages), soft_wrap=True)
 
 
-async def _entries(engine: Engine, log_filter: LogFilter) -> AsyncIterator[StepEntry]:
+async def _entries(engine: EngineVerbs, log_filter: LogFilter) -> AsyncIterator[StepEntry]:
     after: str | None = None
     while True:
         page = await engine.steps(log_filter.job_id, key=log_filter.key, after=after)

@@ -13,13 +13,13 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from reelstate.artifacts import keys
 from reelstate.cli.documents import print_json
 from reelstate.cli.live import follow
 from reelstate.cli.options import App, AsJson, Database, IdempotencyKey, Priority, ProfileName, Wait, profile_document
 from reelstate.cli.plain import echo
 from reelstate.cli.session import connect, run, settings_for
 from reelstate.cli.terminal import console
+from reelstate.cli.verbs import EngineVerbs, VideoVerbs, videos_of
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import (
     Json,
@@ -28,11 +28,8 @@ from reelstate.core.model import (
     Verdict,
 )
 from reelstate.documents import Document, detail_document
-from reelstate.engine import Engine
 from reelstate.library.model import NewVideo
-from reelstate.library.videos import Videos
 from reelstate.media import TRANSCODE
-from reelstate.media.packaging.manifest import MASTER
 from reelstate.media.planning.request import TranscodeRequest
 from reelstate.media.sources.address import parse_address, source_name
 
@@ -145,14 +142,13 @@ async def _submit(submission: Submission, app: str | None, database: str | None,
         document = {"id": answer.job_id, "pipeline": submission.pipeline, "verdict": answer.verdict}
         if answer.resource_id is not None:
             document["video"] = answer.resource_id
-        shown, storage_url = document if as_json else None, settings_for(database, app).storage_url
-        return await report_submitted(
-            engine, answer, _message(answer, submission), shown, wait=wait, storage_url=storage_url
-        )
+        videos = videos_of(engine, settings_for(database, app))
+        shown = document if as_json else None
+        return await report_submitted(engine, videos, answer, _message(answer, submission), shown, wait=wait)
 
 
 async def report_submitted(
-    engine: Engine, answer: Submitted, message: str, document: Document | None, *, wait: bool, storage_url: str
+    engine: EngineVerbs, videos: VideoVerbs, answer: Submitted, message: str, document: Document | None, *, wait: bool
 ) -> int:
     """Print a submitted job, as a document if there is one; with `wait` watch it until it is inactive.
 
@@ -173,26 +169,20 @@ async def report_submitted(
     if document is not None:
         print_json({**detail_document(detail), "verdict": answer.verdict})
     elif completed and detail.job.resource_id is not None:
-        await _print_playlist(engine, detail.job.resource_id, storage_url)
+        await _print_playlist(videos, detail.job.resource_id)
     return 0 if completed else 1
 
 
-async def _print_playlist(engine: Engine, video_id: int, storage_url: str) -> None:
+async def _print_playlist(videos: VideoVerbs, video_id: int) -> None:
     """Print the playlist of a video once a keeper has published it."""
-    playlist = playlist_address(storage_url, video_id)
+    playlist = videos.playlist(video_id)
     end = time.monotonic() + PUBLIC_TIMEOUT
-    while (video := (await Videos(engine).get(video_id)).video).published != video.current:
+    while (video := (await videos.get(video_id)).video).published != video.current:
         if time.monotonic() > end:
             console().print(Text(f"plays once a keeper runs (`reel up`): {playlist}"), soft_wrap=True)
             return
         await asyncio.sleep(POLL_INTERVAL)
     console().print(Text(f"plays: {playlist}"), soft_wrap=True)
-
-
-def playlist_address(storage_url: str, video_id: int) -> str:
-    """Return the URL or path of the playlist of the current version."""
-    root = storage_url if "://" in storage_url else str(Path(storage_url).expanduser().absolute())
-    return f"{root.rstrip('/')}/{keys.video(video_id, MASTER)}"
 
 
 def _message(answer: Submitted, submission: Submission) -> str:

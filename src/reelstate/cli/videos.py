@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import typer
 from rich.text import Text
 
-from reelstate.artifacts import keys
-from reelstate.artifacts.storage import Storage, open_storage
 from reelstate.cli.documents import print_json
 from reelstate.cli.options import (
     AsJson,
@@ -26,24 +24,23 @@ from reelstate.cli.options import (
 )
 from reelstate.cli.session import call, connect, operator, run, settings_for
 from reelstate.cli.signatures import list_by_default
-from reelstate.cli.submit import playlist_address, report_submitted
+from reelstate.cli.submit import report_submitted
 from reelstate.cli.terminal import console
+from reelstate.cli.verbs import EngineVerbs, VideoVerbs, videos_of
 from reelstate.cli.video_page import video_page, videos_table
+from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest
 from reelstate.core.model import Json, Page, Submitted, Verdict
 from reelstate.documents import Document
-from reelstate.engine import Engine
 from reelstate.library.documents import quality_document, version_document, video_document
-from reelstate.library.ladder import latest_profile, read_qualities, shown_version
+from reelstate.library.ladder import latest_profile, shown_version
 from reelstate.library.model import Video, VideoDetail, VideoStatus
-from reelstate.library.playback import LIFETIME, Playback
-from reelstate.library.videos import Videos
-from reelstate.media.packaging.manifest import MASTER
+from reelstate.library.playback import LIFETIME
 from reelstate.media.planning.quality import Quality
 from reelstate.media.planning.request import TranscodeRequest
-from reelstate.services.keys import Keys
 from reelstate.services.paging import LARGEST_PAGE
 
+T = TypeVar("T")
 videos = typer.Typer(no_args_is_help=False, rich_markup_mode="markdown")
 VideoId = Annotated[int, typer.Argument(metavar="VIDEO", parser=video_number, help="The video's id.")]
 Statuses = Annotated[list[VideoStatus] | None, typer.Option("--status", help="Only this status; can be repeated.")]
@@ -69,11 +66,9 @@ def listing(
 
     Example: `reel videos list --status failed --user ada`
     """
-    page = call(
+    page = call_videos(
         database,
-        lambda engine: Videos(engine).list(
-            statuses=statuses or None, user_id=user, deleted=deleted, limit=limit, after=after
-        ),
+        lambda found: found.list(statuses=statuses or None, user_id=user, deleted=deleted, limit=limit, after=after),
     )
     if as_json:
         print_json([video_document(video) for video in page.items])
@@ -87,8 +82,8 @@ def show(video_id: VideoId, database: Database = None, as_json: AsJson = False) 
 
     Example: `reel videos show 244813922304`
     """
-    detail, qualities = call(database, lambda engine: _read_detail(engine, video_id))
-    playlist = playlist_address(settings_for(database).storage_url, video_id)
+    settings = settings_for(database)
+    detail, qualities, playlist = call(database, lambda engine: _read_detail(engine, video_id, settings))
     if as_json:
         print_json(_document(detail, qualities, playlist))
     else:
@@ -139,11 +134,11 @@ def rollback(
     Example: `reel videos rollback 244813922304 --reason "green faces"`
     """
 
-    async def change(engine: Engine) -> tuple[str, Document]:
+    async def change(found: VideoVerbs) -> tuple[str, Document]:
         if to is None:
-            job_id, verdict = await Videos(engine).rollback(video_id, actor=operator(), reason=reason), Verdict.OK
+            job_id, verdict = await found.rollback(video_id, actor=operator(), reason=reason), Verdict.OK
         else:
-            job_id, verdict = to, await Videos(engine).pin(video_id, to, actor=operator(), reason=reason)
+            job_id, verdict = to, await found.pin(video_id, to, actor=operator(), reason=reason)
         text = "plays" if verdict is Verdict.OK else "is already pinned to"
         return f"{text} version {job_id}", {"job": job_id, "verdict": verdict}
 
@@ -157,9 +152,9 @@ def unpin(video_id: VideoId, reason: Reason = None, database: Database = None, a
     Example: `reel videos unpin 244813922304`
     """
 
-    async def change(engine: Engine) -> tuple[str, Document]:
-        verdict = await Videos(engine).unpin(video_id, actor=operator(), reason=reason)
-        job_id = (await Videos(engine).get(video_id)).video.current
+    async def change(found: VideoVerbs) -> tuple[str, Document]:
+        verdict = await found.unpin(video_id, actor=operator(), reason=reason)
+        job_id = (await found.get(video_id)).video.current
         text = f"plays version {job_id}" if verdict is Verdict.OK else "is not pinned"
         return text, {"job": job_id, "verdict": verdict}
 
@@ -173,8 +168,8 @@ def delete(video_id: VideoId, reason: Reason = None, database: Database = None, 
     Example: `reel videos delete 244813922304 --reason "rights ended"`
     """
 
-    async def change(engine: Engine) -> tuple[str, Document]:
-        verdict = await Videos(engine).delete(video_id, actor=operator(), reason=reason)
+    async def change(found: VideoVerbs) -> tuple[str, Document]:
+        verdict = await found.delete(video_id, actor=operator(), reason=reason)
         return "deleted" if verdict is Verdict.OK else "already deleted", {"verdict": verdict}
 
     _change(database, video_id, change, as_json=as_json)
@@ -199,26 +194,18 @@ def play(
 
 
 async def _ticket(database: str | None, video_id: int, lifetime: float) -> tuple[str, datetime]:
-    from reelstate.cli.serving import find_server, read_admin_key  # noqa: PLC0415 - slow to import
-
-    settings = settings_for(database)
-    text = read_admin_key(settings)
-    if text is None:
-        raise InvalidRequest("key", "there is no key in the key file", hint="`reel serve` creates one")
     async with connect(database, wait=True) as engine:
-        await _require_playable(engine, video_id, open_storage(settings.storage_url))
-        base = await find_server(settings)
-        key = await Keys(engine.store, pepper=settings.key_pepper).authenticate(text)
-        ticket = await Playback(engine.store).open(video_id, key_id=key.id, owner=None, lifetime=lifetime)
-    return f"{base}/play/{ticket.text}/{keys.video(video_id, MASTER)}", ticket.expires_at
+        videos = videos_of(engine, settings_for(database))
+        await _require_playable(videos, video_id)
+        return await videos.open_playback(video_id, lifetime)
 
 
-async def _require_playable(engine: Engine, video_id: int, storage: Storage) -> None:
+async def _require_playable(videos: VideoVerbs, video_id: int) -> None:
     """Raise InvalidRequest for a video without a complete version or a playlist of one in progress."""
-    video = (await Videos(engine).get(video_id)).video
+    video = (await videos.get(video_id)).video
     if video.deleted_at is not None:
         raise InvalidRequest("video", f"{video_id} was deleted", hint="`reel videos` lists videos")
-    if video.current is None and not await storage.exists(keys.video(video_id, MASTER)):
+    if video.current is None and not await videos.has_playlist(video_id):
         shown = "why" if video.status is VideoStatus.FAILED else "its progress"
         raise InvalidRequest(
             "video",
@@ -227,34 +214,46 @@ async def _require_playable(engine: Engine, video_id: int, storage: Storage) -> 
         )
 
 
-Change = Callable[[Engine], Awaitable[tuple[str, Document]]]
+Change = Callable[[VideoVerbs], Awaitable[tuple[str, Document]]]
 """Changes a video, and returns a text and a JSON document."""
 
 
 def _change(database: str | None, video_id: int, change: Change, *, as_json: bool) -> None:
-    text, document = call(database, change, wait=True)
+    text, document = call_videos(database, change, wait=True)
     if as_json:
         print_json({"id": video_id, **document})
     else:
         console().print(Text(f"video {video_id}: {text}"), soft_wrap=True)
 
 
-async def _read_detail(engine: Engine, video_id: int) -> tuple[VideoDetail, list[Quality]]:
-    detail = await Videos(engine).get(video_id)
+def call_videos(database: str | None, verb: Callable[[VideoVerbs], Awaitable[T]], *, wait: bool = False) -> T:
+    """Return the result of a verb on the videos of a deployment."""
+    settings = settings_for(database)
+    return call(database, lambda engine: verb(videos_of(engine, settings)), wait=wait)
+
+
+async def _read_detail(
+    engine: EngineVerbs, video_id: int, settings: Settings
+) -> tuple[VideoDetail, list[Quality], str]:
+    """Return a video, the qualities of the version that is shown, and the address of its playlist."""
+    found = videos_of(engine, settings)
+    detail = await found.get(video_id)
     version = shown_version(detail)
-    return detail, await read_qualities(engine, await engine.job(version.job.id)) if version else []
+    qualities = [] if version is None else await found.qualities().read(await engine.job(version.job.id), ())
+    return detail, qualities, found.playlist(video_id)
 
 
 async def _retranscode(
     database: str | None, video_id: int, spec: Json, urgency: int, key: str | None, *, wait: bool, as_json: bool
 ) -> int:
     async with connect(database, wait=True) as engine:
-        video = await Videos(engine).get(video_id)
+        found = videos_of(engine, settings_for(database))
+        video = await found.get(video_id)
         TranscodeRequest.check({"source": video.video.source, "profile": latest_profile(video), **spec})
-        answer = await Videos(engine).retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
+        answer = await found.retranscode(video_id, spec=spec, priority=urgency, idempotency_key=key)
         document = {"id": video_id, "job": answer.job_id, "verdict": answer.verdict}
-        shown, storage_url = document if as_json else None, settings_for(database).storage_url
-        return await report_submitted(engine, answer, _message(answer), shown, wait=wait, storage_url=storage_url)
+        shown = document if as_json else None
+        return await report_submitted(engine, found, answer, _message(answer), shown, wait=wait)
 
 
 def _message(answer: Submitted) -> str:

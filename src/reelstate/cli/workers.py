@@ -17,10 +17,10 @@ from reelstate.cli.plain import echo
 from reelstate.cli.session import call, operator
 from reelstate.cli.signatures import list_by_default
 from reelstate.cli.terminal import console
+from reelstate.cli.verbs import EngineVerbs
 from reelstate.core.errors import NotFound
 from reelstate.core.machine import WorkerStatus
 from reelstate.documents import Document, worker_document
-from reelstate.engine import Engine
 from reelstate.services.keys import MadeKey
 from reelstate.services.workers import require_worker_name
 
@@ -38,7 +38,7 @@ def listing(everyone: All = False, database: Database = None, as_json: AsJson = 
 
     Example: `reel workers list --all`
     """
-    found = call(database, Engine.workers)
+    found = call(database, lambda engine: engine.workers())
     if as_json:
         print_json([worker_document(worker) for worker in found])
         return
@@ -55,7 +55,7 @@ def drain(name: Name, reason: Reason = None, database: Database = None, as_json:
 
     Example: `reel workers drain encoder-7 --reason "new driver"`
     """
-    changed = _change(database, name, Engine.drain, reason)
+    changed = _change(database, name, lambda engine: engine.drain(name, actor=operator(), reason=reason))
     text = f"draining ({_instances(len(changed))})" if changed else "no active instances"
     _print_result(name, text, {"changed": changed}, as_json=as_json)
 
@@ -66,7 +66,7 @@ def enable(name: Name, reason: Reason = None, database: Database = None, as_json
 
     Example: `reel workers enable encoder-7`
     """
-    changed = _change(database, name, Engine.enable, reason)
+    changed = _change(database, name, lambda engine: engine.enable(name, actor=operator(), reason=reason))
     text = "enabled" + (f" ({_instances(len(changed))} no longer draining)" if changed else "")
     _print_result(name, text, {"changed": changed}, as_json=as_json)
 
@@ -79,7 +79,7 @@ def disable(name: Name, reason: Reason = None, database: Database = None, as_jso
 
     Example: `reel workers disable encoder-7 --reason "writes broken files"`
     """
-    released = _change(database, name, Engine.disable, reason)
+    released = _change(database, name, lambda engine: engine.disable(name, actor=operator(), reason=reason))
     _print_result(name, f"disabled (tasks released: {released})", {"released": released}, as_json=as_json)
 
 
@@ -125,15 +125,15 @@ def revoke(name: Name, database: Database = None, as_json: AsJson = False) -> No
     _print_result(name, text, {"keys": keys, "released": tasks}, as_json=as_json)
 
 
-def _change(database: str | None, name: str, verb: Callable[..., Awaitable[T]], reason: str | None) -> T:
-    async def change(engine: Engine) -> T:
+def _change(database: str | None, name: str, verb: Callable[[EngineVerbs], Awaitable[T]]) -> T:
+    async def change(engine: EngineVerbs) -> T:
         await _require(engine, name)
-        return await verb(engine, name, actor=operator(), reason=reason)
+        return await verb(engine)
 
     return call(database, change, wait=True)
 
 
-async def _require(engine: Engine, name: str) -> None:
+async def _require(engine: EngineVerbs, name: str) -> None:
     """Raise `NotFound` for a name that no worker registered under."""
     known = await engine.worker_names()
     if name not in known:

@@ -258,24 +258,26 @@ def _exception_for(status: int, document: Mapping[str, Any]) -> ReelstateError:
     return WorkerRefused(detail, hint=hint) if status == 403 else StorageError(detail, hint=hint)  # noqa: PLR2004
 
 
-def require_secure_url(url: str, *, insecure: bool = False) -> str:
+def require_secure_url(
+    url: str,
+    *,
+    insecure: bool = False,
+    field: str = "server_url",
+    hint: str = "use https://, or --insecure where the network itself is trusted",
+) -> str:
     """Return the URL if a key may be sent to it: over TLS, or to this machine. Raise InvalidRequest otherwise."""
-    parts = _parse_url(url)
+    parts = _parse_url(url, field)
     if parts.scheme == "https" or insecure or _is_loopback(parts.host):
         return url
-    raise InvalidRequest(
-        "server_url",
-        f"{parts.scheme}://{parts.host} would send the key unencrypted",
-        hint="use https://, or --insecure where the network itself is trusted",
-    )
+    raise InvalidRequest(field, f"{parts.scheme}://{parts.host} would send the key unencrypted", hint=hint)
 
 
-def _parse_url(url: str) -> httpx.URL:
+def _parse_url(url: str, field: str) -> httpx.URL:
     with suppress(httpx.InvalidURL):
         parts = httpx.URL(url)
         if parts.scheme in ("http", "https") and parts.host and not parts.userinfo:
             return parts
-    raise InvalidRequest("server_url", "is not the URL of a server", hint="for example https://reel.example.org")
+    raise InvalidRequest(field, "is not the URL of a server", hint="for example https://reel.example.org")
 
 
 def _is_loopback(host: str) -> bool:

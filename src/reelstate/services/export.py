@@ -10,18 +10,35 @@ import asyncio
 import gzip
 import json
 import tempfile
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from reelstate.artifacts.storage import Storage
 from reelstate.core.errors import InvalidRequest, NotFound, StorageMissing
 from reelstate.core.month import Month
+from reelstate.services.archive import archive_months
 from reelstate.stores.archive import TABLES
 from reelstate.stores.store import Store
 
 FOLDER: Final = "archive"
 READ_LINES: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedMonth:
+    """A month of the archive, or one that was deleted from it after an export."""
+
+    month: str
+    jobs: int
+    finished_at: datetime | None
+    """When the last of its jobs finished."""
+    exported: bool
+    """Whether the storage has an export of it."""
+    deleted: bool
+    """Whether only its export is left."""
 
 
 def export_key(month: Month, table: str) -> str:
@@ -61,6 +78,34 @@ async def read_export(storage: Storage, month: str, table: str = "jobs") -> Asyn
         while rows := await asyncio.to_thread(lambda: [row for row, _ in zip(lines, range(READ_LINES), strict=False)]):
             for row in rows:
                 yield row
+
+
+async def list_months(store: Store, storage: Storage) -> list[ListedMonth]:
+    """List the months of the archive and those that were exported, the oldest first."""
+    known = {month.month: month for month in await archive_months(store)}
+    exported = set(await exported_months(storage))
+    return [
+        ListedMonth(
+            month=name,
+            jobs=known[name].jobs if name in known else 0,
+            finished_at=known[name].finished_at if name in known else None,
+            exported=name in exported,
+            deleted=name not in known,
+        )
+        for name in sorted({*known, *exported})
+    ]
+
+
+async def read_month(store: Store, storage: Storage, month: str, table: str) -> AsyncGenerator[dict[str, Any], None]:
+    """Yield the rows of a table of a month, from the archive, or from its export where the month was deleted."""
+    chosen = Month.parse(month)
+    if chosen not in await store.archive.months():
+        async for row in read_export(storage, month, table):
+            yield row
+        return
+    async for batch in store.archive.rows(chosen, table):
+        for row in batch:
+            yield row
 
 
 async def erase_from_exports(storage: Storage, user_id: str) -> int:

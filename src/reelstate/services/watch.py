@@ -11,14 +11,14 @@ import asyncio
 import contextlib
 import dataclasses
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 
 from reelstate.core.errors import CursorExpired, WaitTimeout
 from reelstate.core.machine import INACTIVE_JOBS
 from reelstate.core.model import Event, JobDetail
 from reelstate.dispatch.dispatch import Dispatch, Wakeup
 from reelstate.feed.feed import Feed
-from reelstate.feed.subscriber import SETTLED, MessageKind
+from reelstate.feed.subscriber import SETTLED, FeedMessage, MessageKind
 from reelstate.services.catalogue import Catalogue
 from reelstate.services.feed import FeedItem
 from reelstate.services.observe import observe_history, observe_job
@@ -31,6 +31,10 @@ OVERLAP = 500
 """Events that are held back while more are readable, since they may have to be sorted among later ones."""
 POLL_INTERVAL = 0.5
 """Seconds after which `wait` reads a job without a wake-up."""
+Messages = AsyncGenerator[FeedMessage[FeedItem], None]
+Change = tuple[int, str]
+"""A version of a job and its status."""
+NOTHING: Change = (0, "")
 
 
 async def watch(
@@ -49,9 +53,25 @@ async def watch(
         return
     subscription = Subscription(job_id=job_id, only=EVENTS, progress=False)
     last = NOTHING if job_id is None or after is None else await last_change(store, catalogue, job_id)
+
+    def follow(cursor: str | None) -> Messages:
+        return subscribe(feed, store, subscription, cursor, settle=True)
+
+    async with contextlib.aclosing(follow_events(follow, job_id, after, last)) as events:
+        async for event in events:
+            yield event
+
+
+async def follow_events(
+    follow: Callable[[str | None], Messages], job_id: int | None, after: str | None = None, last: Change = NOTHING
+) -> AsyncGenerator[Event, None]:
+    """Yield the events of subscriptions as `watch` does; `follow` subscribes after a cursor, with bookmarks.
+
+    `last` is the last known change of the job.
+    """
     reading = _Reading()
     while True:
-        async with contextlib.aclosing(subscribe(feed, store, subscription, after, settle=True)) as messages:
+        async with contextlib.aclosing(follow(after)) as messages:
             async for message in messages:
                 if message.kind is MessageKind.RESET and (job_id is None or not reading.begun):
                     raise CursorExpired(after or message.cursor, message.cursor)
@@ -144,12 +164,7 @@ def in_order(events: Sequence[Event]) -> list[Event]:
 
 
 def _entity(event: Event) -> tuple[object, ...]:
-    return event.entity, event.job_id, event.stage_number, event.part, event.worker_id
-
-
-Change = tuple[int, str]
-"""A version of a job and its status."""
-NOTHING: Change = (0, "")
+    return event.entity, event.job_id, event.stage, event.part, event.worker_id
 
 
 def change_of(event: Event) -> Change:
