@@ -38,10 +38,16 @@ def database_only(test: Test) -> Test:
     return test
 
 
+def both_ways(test: Test) -> Test:
+    """Mark a test of another module that runs both ways."""
+    test.both_ways = True  # type: ignore[attr-defined]
+    return test
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "over" not in metafunc.fixturenames:
         return
-    both = metafunc.module.__name__.rpartition(".")[2] in BOTH_WAYS
+    both = metafunc.module.__name__.rpartition(".")[2] in BOTH_WAYS or hasattr(metafunc.function, "both_ways")
     ways = ["database", "server"] if both and not hasattr(metafunc.function, "database_only") else ["database"]
     metafunc.parametrize("over", ways, ids=None if len(ways) > 1 else [""])
 
@@ -94,8 +100,10 @@ class Reel:
         """Return the variables that name the server; commands that need the database use that."""
         words = [str(argument) for argument in arguments]
         named = {"-d", "--database"} & set(words) or "REEL_DATABASE_URL" in environment
-        subcommand = " ".join(word for word in words[:2] if not word.startswith("-"))
-        return {} if named or {subcommand, *words[:1]} & (LOCAL - {"archive"}) or words == ["archive"] else self.server
+        command, subcommand = words[0] if words else "", " ".join(words[:2])
+        reads = subcommand in {"archive list", "archive read"}
+        local = {command, subcommand} & LOCAL and not reads
+        return {} if named or local else self.server
 
     def engine(self, use: Callable[[Engine], Awaitable[T]]) -> T:
         """Run a function with an engine on the same store."""

@@ -31,7 +31,9 @@ class ModuleServer:
         self.url = url_of(SETTINGS, self._socket)
         self._app: ASGIApp | None = None
         self._loop = asyncio.new_event_loop()
-        config = uvicorn.Config(self._answer, interface="asgi3", lifespan="off", log_config=None, access_log=False, ws="none")
+        config = uvicorn.Config(
+            self._answer, interface="asgi3", lifespan="off", log_config=None, access_log=False, ws="none"
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="server")
 

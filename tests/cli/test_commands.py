@@ -1,6 +1,7 @@
 """The command `reel`: help, completion, and commands without a job."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -18,11 +19,12 @@ from reelstate.cli import main
 from reelstate.cli.commands import SECTIONS
 from reelstate.core.machine import MACHINES
 from tests.cli import sample_jobs
-from tests.cli.conftest import Reel
+from tests.cli.conftest import Reel, both_ways
 from tests.manual_sql import ManualSql
 
 REEL = Path(sys.executable).with_name("reel")
 COMMANDS = (
+    *("login", "logout", "profiles", "profiles list", "profiles use"),
     *("cancel", "config", "demo", "doctor", "force", "history", "ingest", "job", "jobs", "logs"),
     *("machines", "migrate", "quarantine", "reprioritise", "retry", "states", "steps", "submit", "up", "videos"),
     *("watch", "worker"),
@@ -227,19 +229,27 @@ def interrupt(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, errors
 
 
+def watching(reel: Reel, *arguments: str) -> subprocess.Popen[str]:
+    """Start `reel watch` on the database or over the server."""
+    command = [str(REEL), "watch", *arguments, *([] if reel.server else ["-d", reel.url])]
+    return subprocess.Popen(command, env={**os.environ, **reel.server}, stdout=PIPE, stderr=PIPE, text=True)
+
+
+@both_ways
 def test_ctrl_c_stops_watching_a_job_without_an_error(reel: Reel) -> None:
     job_id = reel.engine(sample_jobs.running)
-    with subprocess.Popen([REEL, "watch", str(job_id), "-d", reel.url], stdout=PIPE, stderr=PIPE, text=True) as process:
+    with watching(reel, str(job_id)) as process:
         assert process.stdout is not None
         assert f"job {job_id}  processing  50 %  part 0/2" in process.stdout.readline()
         assert interrupt(process) == (130, "")
 
 
+@both_ways
 def test_watch_without_a_job_shows_new_events_until_ctrl_c(reel: Reel) -> None:
     old = reel.engine(sample_jobs.waiting)
     with (
         ThreadPoolExecutor() as pool,
-        subprocess.Popen([REEL, "watch", "--json", "-d", reel.url], stdout=PIPE, stderr=PIPE, text=True) as process,
+        watching(reel, "--json") as process,
     ):
         assert process.stdout is not None
         line = pool.submit(process.stdout.readline)

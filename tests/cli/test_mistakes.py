@@ -9,7 +9,7 @@ import pytest
 
 from reelstate.cli.errors import from_os_error
 from tests.cli import sample_jobs
-from tests.cli.conftest import Reel
+from tests.cli.conftest import Reel, database_only
 
 USAGE, FAILED = 2, 1
 
@@ -62,12 +62,14 @@ def test_an_invalid_command_is_reported_with_a_hint(reel: Reel, arguments: list[
     assert "Traceback" not in result.stderr
 
 
+@database_only
 @pytest.mark.parametrize("columns", ["30", "80"])
 def test_an_error_stays_on_its_line(reel: Reel, columns: str) -> None:
     result = reel("jobs", COLUMNS=columns)
     assert [line.split(":")[0] for line in result.stderr.splitlines()] == ["error", "hint"]
 
 
+@database_only
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -92,6 +94,7 @@ def test_a_missing_database_is_not_created(reel: Reel, arguments: list[str]) -> 
     assert list(reel.folder.iterdir()) == []
 
 
+@database_only
 def test_an_unreachable_server_is_reported_once_and_soon(reel: Reel, refusing_port: int) -> None:
     result = reel("jobs", "-d", f"postgresql://u:secret@127.0.0.1:{refusing_port}/x", REEL_DATABASE_TIMEOUT="0.2")
     assert result.code == FAILED
@@ -101,6 +104,7 @@ def test_an_unreachable_server_is_reported_once_and_soon(reel: Reel, refusing_po
     assert "retry_seconds=" not in result.stderr
 
 
+@database_only
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -171,6 +175,7 @@ def write(folder: Path, text: str) -> None:
     (folder / "clips.py").write_text(text)
 
 
+@database_only
 @pytest.mark.parametrize(
     "app, code, message",
     [
@@ -203,6 +208,7 @@ def test_an_error_in_user_code_is_reported_with_its_line(reel: Reel, app: str, c
     assert "Traceback" not in result.stderr
 
 
+@database_only
 def test_a_database_that_cannot_be_created_is_named(reel: Reel) -> None:
     (reel.folder / "jobs.db").symlink_to("/proc/jobs.db")
     result = reel("migrate", "--database", f"sqlite:///{reel.folder / 'jobs.db'}")

@@ -11,7 +11,7 @@ from reelstate.config import Settings
 from reelstate.core.errors import InvalidPipeline, InvalidRequest
 from reelstate.core.pipeline import Graph, StageSpec
 from reelstate.engine import Engine
-from tests.cli.conftest import APP_MODULE, Reel
+from tests.cli.conftest import APP_MODULE, Reel, database_only
 from tests.engines import a_worker
 
 OLD, NEW = (Graph.of("clips", [StageSpec(name=name)]) for name in ("old", "new"))
@@ -52,6 +52,7 @@ def test_a_version_is_pinned_submitted_and_unpinned(reel: Reel) -> None:
     assert f"hint: at least 6 characters of one of: {NEW.digest[:12]}, {OLD.digest[:12]}" in refused.text
 
 
+@database_only
 def test_a_worker_selects_some_pipelines(reel: Reel) -> None:
     (reel.folder / f"{APP_MODULE}.py").write_text(APP)
 
@@ -67,6 +68,7 @@ def test_a_worker_selects_some_pipelines(reel: Reel) -> None:
     assert (result.code, "there is no pipeline 'thumb'" in result.text) == (1, True)
 
 
+@database_only
 def test_workers_of_up_have_the_selected_pipelines(reel: Reel) -> None:
     (reel.folder / f"{APP_MODULE}.py").write_text(APP)
     command = [sys.executable, "-m", "reelstate", "up", "--app", f"{APP_MODULE}.py", "--pipelines", "thumbs"]

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from subprocess import PIPE
 
@@ -19,7 +21,7 @@ from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
 from reelstate.worker.run import BlockingRun
 from tests.cli import sample_jobs
-from tests.cli.conftest import APP_MODULE, Reel
+from tests.cli.conftest import APP_MODULE, Reel, database_only
 from tests.cli.test_videos import declared
 
 REEL = Path(sys.executable).with_name("reel")
@@ -66,6 +68,7 @@ def test_options_are_set_on_the_job(reel: Reel) -> None:
     assert "was used for job" in conflict.stderr
 
 
+@database_only
 @pytest.mark.parametrize("app, pipeline", [("clips:clips", "clips"), ("clips:both", "other"), ("clips.py", "clips")])
 def test_app_declares_the_pipelines(reel: Reel, app: str, pipeline: str) -> None:
     reel("migrate")
@@ -184,7 +187,7 @@ def test_a_submitted_file_becomes_a_video(reel: Reel) -> None:
     (reel.folder / "a video.mp4").write_bytes(b"x")
     result = reel("submit", "transcode", "a video.mp4", "--profile", "small", "--quality", "240p", "--json")
     assert result.code == 0, result.stderr
-    source = str(reel.folder / "a video.mp4")
+    source = f"stored://{sha256(b'x').hexdigest()}" if reel.server else str(reel.folder / "a video.mp4")
     spec = {"source": source, "video_id": result.json["video"], "profile": "small", "qualities": ["240p"]}
     assert spec_of(reel, result.json["id"]) == spec
     (video,) = reel("videos", "--json").json
@@ -238,7 +241,9 @@ def test_an_invalid_video_is_refused_before_a_job_is_created(reel: Reel, argumen
 def test_ctrl_c_while_waiting_keeps_the_job_and_prints_a_hint(reel: Reel) -> None:
     reel.engine(sample_jobs.waiting)
     command = [str(REEL), "submit", "simple", "--wait"]
-    with subprocess.Popen(command, cwd=reel.folder, stdout=PIPE, stderr=PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=reel.folder, env={**os.environ, **reel.server}, stdout=PIPE, stderr=PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         submitted, shown = process.stdout.readline(), process.stdout.readline()
         process.send_signal(signal.SIGINT)

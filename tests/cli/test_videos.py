@@ -24,7 +24,7 @@ from reelstate.library.playback import Playback
 from reelstate.library.videos import Videos
 from reelstate.services.keys import Keys, MadeKey, Scope
 from tests.api.api_server import SETTINGS
-from tests.cli.conftest import Reel
+from tests.cli.conftest import Reel, database_only
 from tests.engines import a_worker, done, failed
 
 REEL = Path(sys.executable).with_name("reel")
@@ -124,7 +124,8 @@ def test_a_video_is_shown_with_its_qualities_and_versions(reel: Reel) -> None:
         second,
         None,
     )
-    assert document["plays"] == f"s3://videos/x/videos/{video_id}/master.m3u8"
+    files = f"{reel.server.get('REEL_SERVER')}/api/v1/videos/{video_id}/files" if reel.server else "s3://videos/x"
+    assert document["plays"] == f"{files}/videos/{video_id}/master.m3u8"
     assert [(each["job"], each["status"], each["current"]) for each in document["versions"]] == [
         (second, "completed", True),
         (first, "completed", False),
@@ -139,7 +140,8 @@ def test_a_video_is_shown_with_its_qualities_and_versions(reel: Reel) -> None:
     text = reel("videos", "show", video_id).text
     for expected in ("A [title] ready", "from /videos/a.mp4", "chunk 0: no [memory]", f"{second} completed plays"):
         assert expected in text
-    assert f"plays: {reel.folder}/media/videos/{video_id}/master.m3u8" in text
+    root = files if reel.server else f"{reel.folder}/media"
+    assert f"plays: {root}/videos/{video_id}/master.m3u8" in text
 
 
 def test_qualities_are_those_of_the_version_in_progress(reel: Reel) -> None:
@@ -245,6 +247,7 @@ def test_an_unknown_video_is_refused(reel: Reel, verb: str) -> None:
     assert (odd.code, "not a video id" in odd.text) == (2, True)
 
 
+@database_only
 def test_files_of_a_folder_are_ingested_once(reel: Reel) -> None:
     reel.engine(declared)
     incoming = reel.folder / "in" / "deep"
@@ -271,12 +274,14 @@ def test_files_of_a_folder_are_ingested_once(reel: Reel) -> None:
     }
 
 
+@database_only
 def test_a_missing_folder_is_refused_before_the_database_is_opened(reel: Reel) -> None:
     result = reel("ingest", "nowhere")
     assert (result.code, result.stdout) == (1, "")
     assert "nowhere does not exist" in result.text
 
 
+@database_only
 def test_ingest_watch_submits_new_files_until_ctrl_c(reel: Reel) -> None:
     reel.engine(declared)
     incoming = reel.folder / "in"
@@ -300,6 +305,7 @@ def test_ingest_watch_submits_new_files_until_ctrl_c(reel: Reel) -> None:
     ]
 
 
+@database_only
 def test_a_playback_url_is_valid_as_long_as_the_admin_key(reel: Reel) -> None:
     video_id, *_ = reel.engine(two_versions)
     refused = reel("videos", "play", video_id)
@@ -323,6 +329,7 @@ def test_a_playback_url_is_valid_as_long_as_the_admin_key(reel: Reel) -> None:
     assert reel("videos", "play", video_id, REEL_SERVER_URL="https://videos.example").code == 1
 
 
+@database_only
 def test_a_playback_url_uses_the_address_of_the_running_server(reel: Reel) -> None:
     video_id, *_ = reel.engine(two_versions)
     _write_key(reel)
@@ -340,6 +347,7 @@ def test_a_playback_url_uses_the_address_of_the_running_server(reel: Reel) -> No
     assert not address_file(settings_for()).exists()
 
 
+@database_only
 def test_a_server_that_stops_keeps_the_address_of_another(reel: Reel) -> None:
     with publish_address(settings_for(), "http://127.0.0.1:1"):
         path = address_file(settings_for())

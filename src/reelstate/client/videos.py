@@ -17,7 +17,7 @@ from reelstate.artifacts import keys
 from reelstate.client.records import items_of, object_of, parser_of, record_of, video_detail_of
 from reelstate.client.requests import API, Requests, given, known_id
 from reelstate.connections.timeouts import RetryTimer
-from reelstate.core.errors import InvalidRequest, UploadBroken, UploadConflict
+from reelstate.core.errors import InvalidRequest, NotFound, UploadBroken, UploadConflict
 from reelstate.core.model import JobDetail, Json, Page, Submission, SubmitOptions, Submitted, Task, Verdict
 from reelstate.library.model import NewVideo, Video, VideoDetail, VideoStatus
 from reelstate.media import TRANSCODE
@@ -122,9 +122,12 @@ class HttpVideos:
 
     async def has_playlist(self, video_id: int) -> bool:
         """Return whether a playlist can be read, also that of a version in progress."""
-        return await self._requests.get(
-            _path(video_id), lambda found: record_of(bool, object_of(found).get("viewable"))
-        )
+        path = self.playlist(video_id).removeprefix(self._requests.transport.url)
+        try:
+            async with self._requests.transport.open("GET", path):
+                return True
+        except NotFound:
+            return False
 
     async def open_playback(self, video_id: int, lifetime: float) -> tuple[str, datetime]:
         """Return a temporary address that needs no key, and when it expires."""
