@@ -31,10 +31,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture(scope="session", autouse=True)
 def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Servers that tests start keep their keys here, and not in the home of the user who runs the tests."""
+    """Servers that tests start keep their keys here, and not in the home of the user who runs the tests.
+
+    Commands that tests run do not find the profiles of that user either.
+    """
     folder = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(folder))
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield folder
 
 

@@ -29,6 +29,7 @@ BOTH_WAYS = {
     *("test_schedules", "test_search", "test_states", "test_submit", "test_videos", "test_webhooks", "test_why"),
 }
 """Modules whose tests run on a database, and over a server on the same database."""
+SERVER = "server"
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 
@@ -45,11 +46,10 @@ def both_ways(test: Test) -> Test:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "over" not in metafunc.fixturenames:
-        return
+    """Run tests on a database, and where they are marked for it, over a server too."""
     both = metafunc.module.__name__.rpartition(".")[2] in BOTH_WAYS or hasattr(metafunc.function, "both_ways")
-    ways = ["database", "server"] if both and not hasattr(metafunc.function, "database_only") else ["database"]
-    metafunc.parametrize("over", ways, ids=None if len(ways) > 1 else [""])
+    if "reel" in metafunc.fixturenames and both and not hasattr(metafunc.function, "database_only"):
+        metafunc.parametrize("reel", ["database", SERVER], indirect=True)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,6 @@ def module_server() -> Iterator[ModuleServer]:
 
 @pytest.fixture
 def reel(
-    over: str,
     request: pytest.FixtureRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -145,7 +144,8 @@ def reel(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     made = Reel(tmp_path, monkeypatch, capsys)
-    with nullcontext("") if over == "database" else _serving(made, request) as key:
+    over_server = getattr(request, "param", "database") == SERVER
+    with _serving(made, request) if over_server else nullcontext("") as key:
         if key:
             server: ModuleServer = request.getfixturevalue("module_server")
             made.server = {"REEL_SERVER": server.url, "REEL_KEY": key}

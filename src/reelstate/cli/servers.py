@@ -115,7 +115,7 @@ def _naming(server: str | None) -> Iterator[None]:
 
 
 def _has_subcommand(options: dict[str, Any]) -> bool:
-    return any(isinstance(value, typer.Context) and value.invoked_subcommand for value in options.values())
+    return any(getattr(value, "invoked_subcommand", None) for value in options.values())
 
 
 def _not_offered(server: str) -> ReelstateError:
