@@ -30,7 +30,7 @@ from tests.client.scripted_server import KEY, answer, document, problem, scripte
 from tests.dispatch.redis_proxy import certificate, tls_context
 from tests.waiting import until
 
-JOB = {
+JOB: dict[str, Any] = {
     **dict.fromkeys(("run_after", "error", "degraded", "inconsistent", "flagged", "flagged_at", "reason")),
     **dict.fromkeys(("started_at", "finished_at", "resource_id")),
     "id": 7,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,8 +17,7 @@ from reelstate.client.engine import HttpEngine, connect_server
 from reelstate.client.transport import ServerAddress
 from reelstate.client.videos import HttpVideos
 from reelstate.core.errors import KeyRefused, NotFound, StoreError
-from reelstate.core.model import Event, Submission
-from reelstate.core.state import State
+from reelstate.core.model import Entity, Event, Submission
 from reelstate.engine import Engine
 from reelstate.library.model import NewVideo
 from tests.api.api_server import Server, api_server
@@ -26,7 +27,8 @@ from tests.engines import a_worker, done, engine_at
 from tests.remote.lossy_proxy import LossyProxy
 from tests.waiting import until
 
-QUICK = {"stream_retry": 0.01, "stream_heartbeat": 0.2}
+JOBS: tuple[Entity, ...] = ("job",)
+QUICK: dict[str, Any] = {"stream_retry": 0.01, "stream_heartbeat": 0.2}
 
 
 @asynccontextmanager
@@ -41,6 +43,10 @@ async def api(tmp_path: Path) -> AsyncIterator[Server]:
     url = f"sqlite:///{tmp_path / 'reelstate.db'}"
     async with engine_at(url) as engine, api_server(engine, url, **QUICK) as made:
         yield made
+
+
+def has_grown(seen: list[Event], before: int) -> bool:
+    return len(seen) > before
 
 
 def identity(event: Event) -> tuple[object, ...]:
@@ -60,9 +66,8 @@ async def test_a_watch_outlives_broken_connections(api: Server) -> None:
         watching = asyncio.create_task(watch())
         await until(lambda: seen)
         while tasks := (await api.engine.claim(worker, 4)).tasks:
-            before = len(seen)
             await api.engine.complete([done(task) for task in tasks])
-            await until(lambda before=before: len(seen) > before)
+            await until(partial(has_grown, seen, len(seen)))
             proxy.cut_connections()
         await asyncio.wait_for(watching, 300)
     history = (await api.engine.history(job_id, limit=1000)).items
@@ -88,7 +93,7 @@ async def test_a_subscription_outlives_a_restart_of_the_server(tmp_path: Path) -
 
 
 async def follow(client: HttpEngine, seen: list[int | None]) -> None:
-    async for message in client.subscribe(only=("job",)):
+    async for message in client.subscribe(only=JOBS):
         if isinstance(message.item, Event):
             seen.append(message.item.job_id)  # noqa: PERF401 - it is read while it grows
 
@@ -153,10 +158,7 @@ async def test_states_of_the_state_manager_are_followed(api: Server) -> None:
         await versions.aclose()
         with pytest.raises(NotFound):
             await anext(client.state_versions("nowhere"))
-    assert [(each.tag, each.version) for each in (first, second) if isinstance(each, State)] == [
-        ("copy", 1),
-        ("copy", 2),
-    ]
+    assert [(each.tag, each.version) for each in (first, second)] == [("copy", 1), ("copy", 2)]
 
 
 async def test_a_user_sees_own_jobs_and_no_workers(api: Server) -> None:

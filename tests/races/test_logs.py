@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from reelstate.cli.logs import _entries, make_filter
+from reelstate.cli.logs import _follow, make_filter
 from reelstate.core.model import ClaimedTask, LogLine, Progress
 from reelstate.stores.store import Row
 from tests.engines import a_worker, done, engine_at
@@ -62,7 +62,7 @@ async def test_a_line_that_is_committed_late_is_not_passed_over(url: str) -> Non
 
         async def followed() -> list[str]:
             wanted = await make_filter(reader, job_id, None, None)
-            return [entry.message async for entry in _entries(reader, wanted, follow=True)]
+            return [entry.message async for entry in _follow(reader, wanted)]
 
         following = asyncio.create_task(followed())
         await engine.report(slow, [reported(first, "one")])
