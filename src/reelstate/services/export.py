@@ -66,8 +66,7 @@ async def exported_months(storage: Storage) -> list[str]:
 async def read_export(storage: Storage, month: str, table: str = "jobs") -> AsyncIterator[dict[str, Any]]:
     """Yield the rows of a table of an exported month. Raise `NotFound` where it was not exported."""
     chosen = Month.parse(month)
-    if table not in TABLES:
-        raise InvalidRequest("table", f"there is no table {table[:50]!r}", hint=f"one of {', '.join(sorted(TABLES))}")
+    _require_table(table)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "export.jsonl.gz"
         try:
@@ -99,6 +98,7 @@ async def list_months(store: Store, storage: Storage) -> list[ListedMonth]:
 async def read_month(store: Store, storage: Storage, month: str, table: str) -> AsyncGenerator[dict[str, Any], None]:
     """Yield the rows of a table of a month, from the archive, or from its export where the month was deleted."""
     chosen = Month.parse(month)
+    _require_table(table)
     if chosen not in await store.archive.months():
         async for row in read_export(storage, month, table):
             yield row
@@ -106,6 +106,11 @@ async def read_month(store: Store, storage: Storage, month: str, table: str) -> 
     async for batch in store.archive.rows(chosen, table):
         for row in batch:
             yield row
+
+
+def _require_table(table: str) -> None:
+    if table not in TABLES:
+        raise InvalidRequest("table", f"there is no table {table[:50]!r}", hint=f"one of {', '.join(sorted(TABLES))}")
 
 
 async def erase_from_exports(storage: Storage, user_id: str) -> int:
