@@ -1,7 +1,12 @@
 """`reel login`, `reel profiles` and `reel logout`, and which server a command uses."""
 
 import json
+import os
+import pty
 import stat
+import subprocess
+import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +19,7 @@ from reelstate.core.errors import InvalidRequest
 from tests.cli import sample_jobs
 from tests.cli.conftest import Reel
 from tests.cli.module_server import ModuleServer
+from tests.waiting import until_true
 
 WRONG_KEY = "reel_0123456789ab_" + "0" * 72
 
@@ -172,3 +178,21 @@ def test_every_command_that_takes_a_database_takes_a_server(reel: Reel) -> None:
         shown = reel(*command.split(), "--help", COLUMNS="200").stdout
         assert "--server" in shown
         assert "--database" in shown
+
+
+def test_a_key_is_asked_for_without_showing_it(reel: Reel, module_server: ModuleServer, server: str) -> None:
+    terminal, inner = pty.openpty()
+    command = [sys.executable, "-m", "reelstate", "login", module_server.url]
+    with subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, start_new_session=True) as process:
+        os.close(inner)
+        shown = b""
+        while b"key for" not in shown:
+            shown += os.read(terminal, 1000)
+        until_true(lambda: not termios.tcgetattr(terminal)[3] & termios.ECHO, "input is hidden")
+        assert server not in " ".join(Path(f"/proc/{process.pid}/cmdline").read_text().split("\0"))
+        os.write(terminal, f"{server}\n".encode())
+        while b"logged in" not in shown:
+            shown += os.read(terminal, 1000)
+        process.wait(300)
+    os.close(terminal)
+    assert server.encode() not in shown
