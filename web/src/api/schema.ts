@@ -396,6 +396,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/qualities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the qualities that a transcode job encodes, with their progress; none for other pipelines
+         * @description List the qualities that a transcode job encodes, with their progress; none for other pipelines.
+         */
+        get: operations["jobs_qualities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}/stages": {
         parameters: {
             query?: never;
@@ -621,6 +641,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workers/names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List every name that a worker was ever registered under, sorted
+         * @description List every name that a worker was ever registered under, sorted.
+         */
+        get: operations["workers_names"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workers/{name}/drain": {
         parameters: {
             query?: never;
@@ -775,8 +815,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the months of the archive, oldest first
-         * @description List the months of the archive, oldest first. `GET /api/v1/jobs?archived=true` lists jobs.
+         * List the months of the archive and its exports, oldest first
+         * @description List the months of the archive and its exports, oldest first. `GET /api/v1/jobs?archived=true` lists jobs.
          */
         get: operations["archive_months"];
         put?: never;
@@ -785,6 +825,26 @@ export interface paths {
          * @description Archive finished jobs now. The keeper does it by itself; jobs that changed meanwhile stay.
          */
         post: operations["archive_archive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/archive/{month}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the rows of a month, from the archive, or from its export when it was deleted
+         * @description Read the rows of a month, from the archive, or from its export when it was deleted.
+         */
+        get: operations["archive_rows"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2048,6 +2108,19 @@ export interface components {
              */
             priority?: number | ("low" | "normal" | "high" | "critical") | null;
             /**
+             * Stage
+             * @description Retry from this stage on; by default, what is unfinished.
+             */
+            stage?: string | null;
+            /**
+             * Parts
+             * @description Only these parts of the stage: first and last of each range.
+             */
+            parts?: [
+                number,
+                number
+            ][] | null;
+            /**
              * Status
              * @description `running` is every phase.
              */
@@ -2891,8 +2964,10 @@ export interface components {
         };
         /**
          * MonthDocument
-         * @description A month of the archive.
+         * @description A month of the archive, or one that was deleted from it after an export.
          * @example {
+         *       "deleted": false,
+         *       "exported": true,
          *       "finished_at": "2026-11-02T08:00:00Z",
          *       "jobs": 1204,
          *       "month": "2026-10"
@@ -2906,11 +2981,18 @@ export interface components {
             month: string;
             /** Jobs */
             jobs: number;
-            /**
-             * Finished At
-             * @description When the last of its jobs finished.
-             */
+            /** Finished At */
             finished_at: string | null;
+            /**
+             * Exported
+             * @description Whether the storage has an export of it.
+             */
+            exported: boolean;
+            /**
+             * Deleted
+             * @description Whether only its export is left.
+             */
+            deleted: boolean;
         };
         /**
          * NewBackfill
@@ -3197,8 +3279,18 @@ export interface components {
             profile?: string | {
                 [key: string]: unknown;
             } | null;
+            /**
+             * Qualities
+             * @description Only these rungs of the profile. Default: all.
+             */
+            qualities?: string[] | null;
             /** Captions */
             captions?: ("keep" | "drop") | null;
+            /**
+             * Digest
+             * @description The version of the pipeline, by the beginning of its digest; left out: the one that new jobs run.
+             */
+            digest?: string | null;
             /**
              * Priority
              * @default 5
@@ -3903,7 +3995,7 @@ export interface components {
          * @description The cause of a reason.
          * @enum {string}
          */
-        ReasonKind: "runs" | "ready" | "stage" | "delayed" | "retry" | "due" | "paused" | "resuming" | "no_worker" | "needs" | "workers_paused" | "busy" | "stuck" | "preferred" | "isolated" | "behind_isolated" | "lease_expired" | "next_step" | "keeper" | "flagged" | "done" | "skipped" | "failed" | "quarantined" | "cancelled" | "completed" | "archived" | "unreadable";
+        ReasonKind: "runs" | "ready" | "stage" | "delayed" | "retry" | "due" | "paused" | "resuming" | "limit" | "no_worker" | "needs" | "workers_paused" | "busy" | "stuck" | "preferred" | "isolated" | "behind_isolated" | "lease_expired" | "next_step" | "keeper" | "flagged" | "done" | "skipped" | "failed" | "quarantined" | "cancelled" | "completed" | "archived" | "unreadable";
         /** ReasonRequest */
         ReasonRequest: {
             /**
@@ -5139,37 +5231,21 @@ export interface components {
         };
         /**
          * VersionDocument
-         * @description A version of a video: a job, and whether it plays.
+         * @description A version of a video: the fields of its job, and whether it plays.
          */
         VersionDocument: {
             /** Job */
             job: number;
-            status: components["schemas"]["JobStatus"];
-            /** Priority */
-            priority: number;
             /**
              * Current
              * @description Whether it plays.
              */
             current: boolean;
             /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Started At */
-            started_at: string | null;
-            /** Finished At */
-            finished_at: string | null;
-            /**
              * Removed At
              * @description When it stopped being playable.
              */
             removed_at: string | null;
-            /** Error */
-            error: unknown;
-            /** Degraded */
-            degraded: unknown;
             /** Outputs */
             outputs: {
                 [key: string]: unknown;
@@ -5179,6 +5255,56 @@ export interface components {
              * @description The path of its playlist, for clients with a key or a session.
              */
             plays: string | null;
+            /** Id */
+            id: number;
+            /** Pipeline */
+            pipeline: string;
+            /** Digest */
+            digest: string;
+            /** User Id */
+            user_id: string;
+            status: components["schemas"]["JobStatus"];
+            phase: components["schemas"]["JobStatus"];
+            /** Priority */
+            priority: number;
+            /** Spec */
+            spec: unknown;
+            /** Run After */
+            run_after: string | null;
+            /** Error */
+            error: unknown;
+            /** Degraded */
+            degraded: unknown;
+            /** Inconsistent */
+            inconsistent: string | null;
+            /** Flagged */
+            flagged: string | null;
+            /** Flagged At */
+            flagged_at: string | null;
+            /** Version */
+            version: number;
+            /** Actor */
+            actor: string;
+            /** Reason */
+            reason: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Started At */
+            started_at: string | null;
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+            /** Finished At */
+            finished_at: string | null;
+            /** Resource Id */
+            resource_id: number | null;
+            /** Archived */
+            archived: boolean;
         };
         /**
          * VideoDetailDocument
@@ -5741,6 +5867,18 @@ export interface components {
              * @default null
              */
             field: string | null;
+            /**
+             * Entity
+             * @description What does not exist or can't change: job, video, worker, ….
+             * @default null
+             */
+            entity: string | null;
+            /**
+             * Origin
+             * @description The status from which a change is not allowed.
+             * @default null
+             */
+            origin: string | null;
             /**
              * Used
              * @description What is used of a quota: bytes, or uploads.
@@ -7570,6 +7708,83 @@ export interface operations {
             };
         };
     };
+    jobs_qualities: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job's id. */
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QualityDocument"][];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     jobs_stages: {
         parameters: {
             query?: never;
@@ -7736,6 +7951,8 @@ export interface operations {
     jobs_logs: {
         parameters: {
             query?: {
+                /** @description Leave out lines before which another can still appear, so that a follower misses none. */
+                settled?: boolean;
                 /** @description Only this stage, by name. */
                 stage?: string | null;
                 /** @description Only this part of the stage. */
@@ -8086,6 +8303,8 @@ export interface operations {
                 status?: string[] | null;
                 /** @description In a stream, also progress of running tasks; the default for one job. */
                 progress?: boolean | null;
+                /** @description In a stream: send a bookmark whenever the client has every event so far. */
+                bookmarks?: boolean;
                 /** @description The `after` of the page before. */
                 after?: string | null;
             };
@@ -8478,6 +8697,80 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkerDocument"][];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    workers_names: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string[];
                 };
             };
             /** @description Unauthorized */
@@ -9444,6 +9737,86 @@ export interface operations {
             };
             /** @description Content Too Large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    archive_rows: {
+        parameters: {
+            query?: {
+                /** @description jobs, tasks, stages, events, logs, steps, states, … */
+                table?: string;
+            };
+            header?: never;
+            path: {
+                /** @description A month, such as 2026-11. */
+                month: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows, one JSON object a line */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
