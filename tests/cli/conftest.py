@@ -25,7 +25,16 @@ T = TypeVar("T")
 APP_MODULE = "clips"
 """The name of the user module that a test writes."""
 BOTH_WAYS = {
-    *("test_archive", "test_change", "test_look", "test_mistakes", "test_pause", "test_pipelines", "test_printable"),
+    *(
+        "test_archive",
+        "test_change",
+        "test_limits",
+        "test_look",
+        "test_mistakes",
+        "test_pause",
+        "test_pipelines",
+        "test_printable",
+    ),
     *("test_schedules", "test_search", "test_states", "test_submit", "test_videos", "test_webhooks", "test_why"),
 }
 """Modules whose tests run on a database, and over a server on the same database."""

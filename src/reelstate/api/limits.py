@@ -148,6 +148,11 @@ async def set_limit(engine: OnEngine, principal: Admin, name: Name, body: LimitR
 
 
 @router.delete("/{name}", response_model=LimitDocument, responses=problems(404))
-async def remove_limit(engine: OnEngine, principal: Admin, name: Name) -> Document:
+async def remove_limit(
+    engine: OnEngine,
+    principal: Admin,
+    name: Name,
+    reason: Annotated[str | None, Query(max_length=1000, description="Why; the record keeps it.")] = None,
+) -> Document:
     """Remove a limit; what waits for it alone can be claimed at once."""
-    return limit_document(await engine.limits.remove(name, actor=principal.actor))
+    return limit_document(await engine.limits.remove(name, actor=principal.actor, reason=reason))

@@ -11,6 +11,7 @@ from reelstate.artifacts import keys as paths
 from reelstate.artifacts.storage import open_storage
 from reelstate.config import Settings
 from reelstate.core.errors import InvalidRequest
+from reelstate.core.limit import LimitOptions, LimitRecord
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import (
     Entity,
@@ -55,6 +56,7 @@ from reelstate.media.planning.quality import Quality
 from reelstate.services.export import ListedMonth, list_months, read_month
 from reelstate.services.feed import FeedItem
 from reelstate.services.keys import Key, Keys, MadeKey
+from reelstate.services.limits.limits import LimitStatus
 from reelstate.services.operate.operation import Operated, Operation, Selection
 from reelstate.services.operate.retry import From
 from reelstate.services.pause import Paused
@@ -113,6 +115,17 @@ class WebhookVerbs(Protocol):
     async def redeliver(self, webhook_id: str, delivery_id: int) -> Delivery: ...
 
 
+class LimitVerbs(Protocol):
+    """See `Limits`."""
+
+    async def all(self, *, removed: bool = ...) -> list[LimitRecord]: ...
+    async def get(self, name: str) -> LimitStatus: ...
+    async def set(
+        self, name: str, *, actor: str = ..., reason: str | None = ..., **options: Unpack[LimitOptions]
+    ) -> LimitRecord: ...
+    async def remove(self, name: str, *, actor: str = ..., reason: str | None = ...) -> LimitRecord: ...
+
+
 class KeyVerbs(Protocol):
     """See `Keys`."""
 
@@ -140,6 +153,8 @@ class EngineVerbs(Protocol):
     def schedules(self) -> ScheduleVerbs: ...
     @property
     def webhooks(self) -> WebhookVerbs: ...
+    @property
+    def limits(self) -> LimitVerbs: ...
 
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]: ...
     async def pipelines(self) -> list[PipelineVersion]: ...

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, Unpack
 from reelstate.client.archive import HttpArchive
 from reelstate.client.feed import Feed, Message
 from reelstate.client.keys import HttpKeys
+from reelstate.client.limits import HttpLimits
 from reelstate.client.records import (
     detail_of,
     event_of,
@@ -97,6 +98,7 @@ class HttpEngine:
         """Names of the stages of jobs, which never change."""
         self.schedules = HttpSchedules(self._requests)
         self.webhooks = HttpWebhooks(self._requests)
+        self.limits = HttpLimits(self._requests)
         self.videos = HttpVideos(self._requests)
         self.keys = HttpKeys(self._requests)
         self.archive = HttpArchive(self._requests)

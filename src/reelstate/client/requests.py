@@ -35,6 +35,13 @@ class Requests:
     async def patch(self, path: str, parse: Callable[[Any], T], body: Any) -> T:
         return await self._parsed(path, parse, self.transport.send("PATCH", API + path, body=body))
 
+    async def put(self, path: str, parse: Callable[[Any], T], body: Any) -> T:
+        return await self._parsed(path, parse, self.transport.send("PUT", API + path, body=body))
+
+    async def remove(self, path: str, parse: Callable[[Any], T], query: Query) -> T:
+        """Delete something, and return what the answer says of it."""
+        return await self._parsed(path, parse, self.transport.send("DELETE", API + path, query=query))
+
     async def delete(self, path: str, query: Query | None = None) -> None:
         await self.transport.send("DELETE", API + path, query=query)
 

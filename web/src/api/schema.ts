@@ -851,6 +851,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the limits in force by name
+         * @description List the limits in force by name.
+         */
+        get: operations["limits_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a limit, and the keys with most tasks
+         * @description Show a limit, and the keys with most tasks.
+         */
+        get: operations["limits_limit"];
+        /**
+         * Set a limit, or replace the one of that name
+         * @description Set a limit, or replace the one of that name. Tasks that run go on, and count.
+         */
+        put: operations["limits_set_limit"];
+        post?: never;
+        /**
+         * Remove a limit; what waits for it alone can be claimed at once
+         * @description Remove a limit; what waits for it alone can be claimed at once.
+         */
+        delete: operations["limits_remove_limit"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/pauses": {
         parameters: {
             query?: never;
@@ -2816,6 +2864,228 @@ export interface components {
             worker_id: number;
             /** Reason */
             reason?: string | null;
+        };
+        /**
+         * LimitDocument
+         * @description A limit. One that was removed stays as a record.
+         * @example {
+         *       "actor": "key:ops",
+         *       "changed_at": "2026-10-01T08:00:00Z",
+         *       "created_at": "2026-10-01T08:00:00Z",
+         *       "declared": false,
+         *       "id": 3,
+         *       "name": "customers",
+         *       "per": "spec.customer",
+         *       "period": 3600,
+         *       "reason": "fair use",
+         *       "running": 4,
+         *       "starts": 100,
+         *       "weights": {}
+         *     }
+         */
+        LimitDocument: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+            /** Pipeline */
+            pipeline: string | null;
+            /** Stage */
+            stage: string | null;
+            /** User Id */
+            user_id: string | null;
+            /** Per */
+            per: string | null;
+            /** Running */
+            running: number | null;
+            /** Starts */
+            starts: number | null;
+            /** Period */
+            period: number | null;
+            /** Weights */
+            weights: {
+                [key: string]: number;
+            };
+            /**
+             * Declared
+             * @description Whether it comes with a pipeline, and no operator has changed it.
+             */
+            declared: boolean;
+            /** Reason */
+            reason: string | null;
+            /** Actor */
+            actor: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+            /** Removed At */
+            removed_at: string | null;
+        };
+        /**
+         * LimitRequest
+         * @description Which tasks are counted, by which key, and how many a key may have. Without numbers, keys take turns.
+         * @example {
+         *       "per": "spec.customer",
+         *       "period": 3600,
+         *       "reason": "fair use",
+         *       "running": 4,
+         *       "starts": 100
+         *     }
+         */
+        LimitRequest: {
+            /**
+             * Pipeline
+             * @description Only tasks of this pipeline.
+             */
+            pipeline?: string | null;
+            /**
+             * Stage
+             * @description With `pipeline`: only this stage.
+             */
+            stage?: string | null;
+            /**
+             * User Id
+             * @description Only tasks of this user.
+             */
+            user_id?: string | null;
+            /**
+             * Per
+             * @description Count each `user`, `job` or value such as `spec.customer` apart.
+             */
+            per?: string | null;
+            /**
+             * Running
+             * @description Tasks that may run at once.
+             */
+            running?: number | null;
+            /**
+             * Starts
+             * @description Tasks that may start in any `period`.
+             */
+            starts?: number | null;
+            /**
+             * Period
+             * @description Seconds.
+             */
+            period?: number | null;
+            /**
+             * Weights
+             * @description Turns of a key for each turn of another.
+             */
+            weights?: {
+                [key: string]: number;
+            };
+            /**
+             * Reason
+             * @description Why; it is shown with the limit.
+             */
+            reason?: string | null;
+        };
+        /**
+         * LimitStatusDocument
+         * @description A limit, and the keys with most tasks.
+         * @example {
+         *       "actor": "key:ops",
+         *       "changed_at": "2026-10-01T08:00:00Z",
+         *       "created_at": "2026-10-01T08:00:00Z",
+         *       "declared": false,
+         *       "id": 3,
+         *       "name": "customers",
+         *       "per": "spec.customer",
+         *       "period": 3600,
+         *       "reason": "fair use",
+         *       "running": 4,
+         *       "starts": 100,
+         *       "uses": [
+         *         {
+         *           "key": "acme",
+         *           "running": 4,
+         *           "starts": 12,
+         *           "waiting": 37
+         *         }
+         *       ],
+         *       "weights": {}
+         *     }
+         */
+        LimitStatusDocument: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+            /** Pipeline */
+            pipeline: string | null;
+            /** Stage */
+            stage: string | null;
+            /** User Id */
+            user_id: string | null;
+            /** Per */
+            per: string | null;
+            /** Running */
+            running: number | null;
+            /** Starts */
+            starts: number | null;
+            /** Period */
+            period: number | null;
+            /** Weights */
+            weights: {
+                [key: string]: number;
+            };
+            /**
+             * Declared
+             * @description Whether it comes with a pipeline, and no operator has changed it.
+             */
+            declared: boolean;
+            /** Reason */
+            reason: string | null;
+            /** Actor */
+            actor: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Changed At
+             * Format: date-time
+             */
+            changed_at: string;
+            /** Removed At */
+            removed_at: string | null;
+            /** Uses */
+            uses: components["schemas"]["LimitUseDocument"][];
+        };
+        /**
+         * LimitUseDocument
+         * @description A key of a limit.
+         */
+        LimitUseDocument: {
+            /**
+             * Key
+             * @description Empty where all tasks are counted together.
+             */
+            key: string;
+            /**
+             * Running
+             * @description Tasks that run or are the next to be claimed.
+             */
+            running: number;
+            /**
+             * Starts
+             * @description Tasks that have started within the period.
+             */
+            starts: number;
+            /**
+             * Waiting
+             * @description Tasks that wait, counted up to 1000.
+             */
+            waiting: number;
         };
         /** ListedFile */
         ListedFile: {
@@ -9795,6 +10065,339 @@ export interface operations {
                 };
                 content: {
                     "application/x-ndjson": string;
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    limits_limits: {
+        parameters: {
+            query?: {
+                /** @description Include limits that were removed. */
+                removed?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitDocument"][];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    limits_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The limit's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitStatusDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    limits_set_limit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The limit's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitDocument"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Content Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    limits_remove_limit: {
+        parameters: {
+            query?: {
+                /** @description Why; the record keeps it. */
+                reason?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The limit's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitDocument"];
                 };
             };
             /** @description Unauthorized */
