@@ -31,19 +31,19 @@ async def claim_and_complete(url: str, batch: int, number: int, parties: int) ->
                 return completed
 
 
-def most_at_once(runs: Iterable[Run]) -> dict[str, int]:
+def highest_at_once(runs: Iterable[Run]) -> dict[str, int]:
     """Return for each key how many of its tasks ran at the same time."""
     changes: dict[str, list[tuple[datetime, int]]] = defaultdict(list)
     for key, began, ended in runs:
         changes[key] += [(began, 1), (ended, -1)]
-    most = {}
+    highest_by_key = {}
     for key, steps in changes.items():
         running = highest = 0
         for _, step in sorted(steps):
             running += step
             highest = max(highest, running)
-        most[key] = highest
-    return most
+        highest_by_key[key] = highest
+    return highest_by_key
 
 
 async def never_too_many(url: str, racers: RacingProcesses, *, keys: int, tasks: int) -> None:
@@ -63,16 +63,16 @@ async def never_too_many(url: str, racers: RacingProcesses, *, keys: int, tasks:
             assert task.claimed_at is not None
             assert task.finished_at is not None
             runs.append((detail.job.spec["customer"], task.claimed_at, task.finished_at))
-        most = most_at_once(runs)
-        assert len(most) == keys
-        assert max(most.values()) <= LIMIT
+        found = highest_at_once(runs)
+        assert len(found) == keys
+        assert max(found.values()) <= LIMIT
         assert (await engine.doctor()).findings == ()
 
 
 def test_what_overlaps_is_counted() -> None:
     times = [datetime(2026, 1, 1, 0, 0, second, tzinfo=UTC) for second in range(6)]
     runs = [("a", times[0], times[2]), ("a", times[1], times[4]), ("a", times[2], times[3]), ("b", times[0], times[5])]
-    assert most_at_once(runs) == {"a": 2, "b": 1}
+    assert highest_at_once(runs) == {"a": 2, "b": 1}
 
 
 async def test_no_key_runs_more_than_its_limit(url: str, racers: RacingProcesses) -> None:
