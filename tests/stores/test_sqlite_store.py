@@ -337,6 +337,28 @@ async def test_a_lock_held_too_long_is_unavailable(store: SQLiteStore, shell: sq
 # Flows
 
 
+async def test_a_read_waits_for_no_write(store: SQLiteStore, shell: sqlite3.Connection) -> None:
+    async def read(transaction: Transaction) -> list[Row]:
+        return list(await transaction.run(STATEMENTS["workers_names"]))
+
+    shell.execute("BEGIN IMMEDIATE")
+    waiting = asyncio.create_task(run(store, "workers_enable", name="w", enabled=False))
+    await let_others_run()
+    assert await asyncio.wait_for(store.read(read), 10) == []
+    assert not waiting.done()
+    shell.execute("COMMIT")
+    await waiting
+    assert len(await store.read(read)) == 1
+
+
+async def test_a_flow_that_reads_can_not_write(store: SQLiteStore) -> None:
+    async def flow(transaction: Transaction) -> None:
+        await transaction.run(STATEMENTS["workers_enable"], name="w", enabled=False)
+
+    with pytest.raises(StoreReadOnly):
+        await store.read(flow)
+
+
 async def test_a_long_read_blocks_no_other_transaction(store: SQLiteStore) -> None:
     looking, seen_enough = threading.Event(), threading.Event()
 

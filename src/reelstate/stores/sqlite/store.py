@@ -1,9 +1,10 @@
-"""The SQLite store: one file, one connection per process, and one thread that does all work on it.
+"""The SQLite store: one file, and in each process a connection with a thread for writes, and one for reads.
 
 A flow awaits only its transaction, and a transaction waits only for the disk. So the thread runs the whole flow, from
 BEGIN to COMMIT, and a verb costs one switch to the thread and back, however many statements it runs. BEGIN IMMEDIATE
 takes the write lock: writers wait for each other there, in SQLite's busy handler, and no later statement fails on a
-lock.
+lock. That may take seconds where other processes write all the time; a read needs no lock, so it has a connection of
+its own and never waits for a write.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ SETTINGS: Mapping[str, Setting] = {
     "wal_autocheckpoint": 4000,  # in pages: a checkpoint costs two syncs and delays a commit
     "journal_size_limit": 67108864,
     "secure_delete": "fast",  # deleted values leave their pages; vacuum gives free pages back
+}
+READER_SETTINGS: Mapping[str, Setting] = {
+    "query_only": "on",
+    "cache_size": -16384,  # in KiB: what is missing is read from the page cache of the system
 }
 
 
@@ -114,7 +119,9 @@ class SQLiteStore:
         self.archive = SqliteArchive(self.path, timeout, partial(self._run_on, "BEGIN"))
         self._migrations = migrate.migrations(PACKAGE)
         self._connection: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reelstate-sqlite")
+        self._reader_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reelstate-sqlite-reader")
         self._closed = False
 
     async def open(self) -> None:
@@ -123,12 +130,15 @@ class SQLiteStore:
 
     async def close(self) -> None:
         if not self._closed:
+            await self._run_in_thread(self._close_reader, thread=self._reader_thread)
             await self._run_in_thread(self._disconnect)
             self._closed = True
+            self._reader_thread.shutdown()
             self._thread.shutdown()
 
     def pool(self) -> PoolFigures:
-        return PoolFigures(1, self._thread._work_queue.qsize(), 0)  # noqa: SLF001 - an executor has no other name for it
+        waiting = [thread._work_queue.qsize() for thread in (self._thread, self._reader_thread)]  # noqa: SLF001 - an executor has no other name for it
+        return PoolFigures(1 + (self._reader is not None), sum(waiting), 0)
 
     async def migrate(self) -> list[str]:
         """Apply pending migrations, one process at a time, and install the guards if they differ."""
@@ -144,7 +154,10 @@ class SQLiteStore:
         await self._run_in_thread(self._restore_constraints)
 
     async def read(self, flow: Flow[Result]) -> Result:
-        return await self._run_in_thread(self._transact, "BEGIN", flow)
+        """Run a flow on the connection for reads; a database in memory has only one connection."""
+        if self.path is None:
+            return await self._run_in_thread(self._transact, "BEGIN", flow)
+        return await self._run_in_thread(self._read, flow, thread=self._reader_thread)
 
     async def survey(self, flow: Flow[Result]) -> Result:
         """Run a flow on another connection, so that no caller in this process waits for it."""
@@ -172,11 +185,24 @@ class SQLiteStore:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the log holds what was deleted
         return int(free) if mode == INCREMENTAL else 0
 
-    async def _run_in_thread(self, work: Callable[..., Result], *arguments: Any) -> Result:
+    async def _run_in_thread(
+        self, work: Callable[..., Result], *arguments: Any, thread: ThreadPoolExecutor | None = None
+    ) -> Result:
         if self._closed:
             raise StoreUnavailable("the store is closed", hint="open a new one")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, _translate_errors, work, *arguments)
+        return await loop.run_in_executor(thread or self._thread, _translate_errors, work, *arguments)
+
+    def _read(self, flow: Flow[Result]) -> Result:
+        self._require_open()
+        if self._reader is None:
+            self._reader = _connection(self.path, self._timeout, {**self._settings, **READER_SETTINGS})
+        return self._transact("BEGIN", flow, self._reader)
+
+    def _close_reader(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
 
     def _survey(self, flow: Flow[Result]) -> Result:
         self._require_open()
