@@ -90,6 +90,7 @@ from reelstate.services.retention import Ages, Retained, drop_month, drop_months
 from reelstate.services.schedules.schedules import Schedules
 from reelstate.services.schedules.ticks import Submitter, Ticked
 from reelstate.services.search import search_jobs, suggest
+from reelstate.services.spans import JobSpans, task_spans
 from reelstate.services.states import States, states
 from reelstate.services.submit import submit
 from reelstate.services.subscribe import Subscription, subscribe
@@ -575,9 +576,20 @@ class Engine:
             self.store, self.catalogue, job_id, stage=stage, statuses=statuses, limit=limit, after=after, owner=owner
         )
 
-    async def grid(self, job_id: int, *, stage: str | None = None, owner: str | None = None) -> TaskGrid:
-        """Return every task of a job, or of one stage of it, as short values. Raises `NotFound`."""
-        return await task_grid(self.store, self.catalogue, job_id, stage=stage, owner=owner)
+    async def spans(self, job_id: int, *, owner: str | None = None) -> JobSpans:
+        """Return the state of every task of a job, neighbours in the same state as one span. Raises `NotFound`."""
+        return await task_spans(self.store, self.catalogue, job_id, owner=owner)
+
+    async def grid(
+        self,
+        job_id: int,
+        *,
+        stage: str | None = None,
+        parts: tuple[int, int] | None = None,
+        owner: str | None = None,
+    ) -> TaskGrid:
+        """Return every task of a job, of one stage, or some parts of a stage, as short values. Raises `NotFound`."""
+        return await task_grid(self.store, self.catalogue, job_id, stage=stage, parts=parts, owner=owner)
 
     async def runs(
         self,

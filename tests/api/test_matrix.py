@@ -74,6 +74,7 @@ MATRIX = {
     f"GET {JOB}/steps": Line(READ, owned=True),
     f"GET {JOB}/qualities": Line(READ, owned=True),
     f"GET {JOB}/grid": Line(READ, owned=True),
+    f"GET {JOB}/spans": Line(READ, owned=True),
     f"GET {JOB}/attempts": Line(READ, owned=True),
     f"POST {JOB}/reprioritise": Line(WRITE, owned=True, body={"priority": 9}),
     f"POST {JOB}/retry": Line(WRITE, owned=True, body={}),

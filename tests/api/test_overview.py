@@ -60,6 +60,12 @@ async def test_a_grid_has_columns_of_equal_length(api: Server) -> None:
     assert (grid["workers"], stage["worker"], stage["parts"]) == (["encoder"], [0, -1, -1], None)
     assert (stage["max_attempts"], stage["version"][0] > stage["version"][1]) == (3, True)
     assert stage["finished_at"][0] >= stage["claimed_at"][0] >= stage["ready_at"][0] > 1.7e12
+    some = await read(api, "ada", f"jobs/{job}/grid?stage=part&first=1&last=2")
+    assert (some["stages"][0]["parts"], len(some["stages"][0]["status"])) == ([1, 2], 2)
+    assert (await api.ask("ada", "GET", f"/api/v1/jobs/{job}/grid?first=1")).status_code == 422
+    (spans,) = (await read(api, "ada", f"jobs/{job}/spans"))["stages"]
+    assert (spans["first"], spans["last"], spans["version"]) == ([0, 1], [0, 2], stage["version"][:2])
+    assert [grid["statuses"][status] for status in spans["status"]] == ["done", "ready"]
     runs = await read(api, "ada", f"jobs/{job}/attempts")
     assert (runs["stages"], runs["stage"], runs["part"], runs["token"]) == (["part"], [0], [0], [1])
     assert [runs["outcomes"][outcome] for outcome in runs["outcome"]] == ["done"]
@@ -84,14 +90,14 @@ async def test_a_large_grid_is_compressed_for_those_who_accept_it(api: Server, m
     assert plain.headers["vary"] == "accept-encoding"
 
 
-async def test_an_archived_job_has_a_grid_and_runs(api: Server) -> None:
+async def test_an_archived_job_has_a_grid_spans_and_runs(api: Server) -> None:
     job = await api.submit("ada")
     worker = await a_worker(api.engine, "encoder")
     await api.engine.complete([done(task) for task in (await api.engine.claim(worker, 1)).tasks])
-    before = [await read(api, "ada", f"jobs/{job}/{what}") for what in ("grid", "attempts")]
+    before = [await read(api, "ada", f"jobs/{job}/{what}") for what in ("grid", "spans", "attempts")]
     await api.engine.archive(older=0.0, failed_older=None)
     assert (await read(api, "ada", f"jobs/{job}"))["archived"]
-    after = [await read(api, "ada", f"jobs/{job}/{what}") for what in ("grid", "attempts")]
+    after = [await read(api, "ada", f"jobs/{job}/{what}") for what in ("grid", "spans", "attempts")]
     for found in (*before, *after):
         del found["now"]
     assert after == before

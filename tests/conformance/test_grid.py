@@ -7,6 +7,7 @@ from reelstate.core.model import Release, TaskKey
 from reelstate.core.pipeline import StageSpec
 from reelstate.engine import Engine
 from reelstate.services import grid as grid_module
+from reelstate.services import spans as spans_module
 from reelstate.services.grid import Run
 from tests.conformance.scenarios import (
     declared,
@@ -76,9 +77,69 @@ async def test_a_grid_says_that_it_is_truncated(engine: Engine, monkeypatch: pyt
     assert (len(found.stages[0].rows), found.truncated) == (2, True)
 
 
+async def test_a_grid_of_some_parts_holds_those_only(engine: Engine) -> None:
+    job = (await running_parts(engine, 4))[0].key.job_id
+    (stage,) = (await engine.grid(job, stage="part", parts=(1, 2))).stages
+    assert [cell.part for cell in stage.rows] == [1, 2]
+    assert list(stage.rows) == list((await engine.grid(job)).stages[0].rows[1:3])
+    for refused in ({"parts": (0, 1)}, {"stage": "part", "parts": (2, 1)}, {"stage": "part", "parts": (0, 10**9)}):
+        with pytest.raises(InvalidRequest):
+            await engine.grid(job, **refused)
+
+
+async def test_spans_hold_every_task_of_a_job_once_and_in_its_state(engine: Engine, clock: FakeClock) -> None:
+    tasks = await running_parts(engine, 9)
+    job = tasks[0].key.job_id
+    clock.advance(2.5)
+    await engine.complete([done(task) for task in tasks[:3] + tasks[7:]])
+    await engine.fail([failed(tasks[3], retry_in=60.0)])
+    worker = (await task_at(engine, tasks[4].key)).worker_id or 0
+    await engine.report(worker, [progress(tasks[4], percent=40.0)])
+    found = await engine.spans(job)
+    (stage,) = found.stages
+    assert [
+        (span.first, span.last, span.status, span.percent if span.status == "running" else 0) for span in stage.spans
+    ] == [
+        (0, 2, "done", 0),
+        (3, 3, "error", 0),
+        (4, 4, "running", 40.0),
+        (5, 5, "running", 0),
+        (6, 6, "running", 0),
+        (7, 8, "done", 0),
+    ]
+    cells = (await engine.grid(job)).stages[0].rows
+    spanned = [
+        (part, span.status, span.version, span.attempt, span.max_attempts, span.lost)
+        for span in stage.spans
+        for part in range(span.first, span.last + 1)
+    ]
+    assert spanned == [
+        (cell.part, cell.status, cell.version, cell.attempt, cell.max_attempts, cell.lost) for cell in cells
+    ]
+    assert (sum(stage.finished), stage.finished[2], found.interval, found.truncated) == (5, 5, 1.0, False)
+
+
+async def test_spans_of_a_job_that_does_not_run_have_no_pace(engine: Engine) -> None:
+    job = await submitted(engine)
+    await finish(engine, await a_worker(engine))
+    found = await engine.spans(job)
+    assert [(span.first, span.last, span.status) for span in found.stages[0].spans] == [(0, 0, "done")]
+    assert not any(stage.finished for stage in found.stages)
+
+
+async def test_spans_end_where_a_job_has_more_tasks_than_are_shown(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = await running_parts(engine, 4)
+    await engine.complete([done(task) for task in tasks])
+    monkeypatch.setattr(spans_module, "MAX_TASKS", 3)
+    found = await engine.spans(tasks[0].key.job_id)
+    assert ([(span.first, span.last) for span in found.stages[0].spans], found.truncated) == ([(0, 2)], True)
+
+
 async def test_the_job_of_another_user_has_no_grid_and_no_runs(engine: Engine) -> None:
     job = await submitted(engine, user_id="ada")
-    for read in (engine.grid, engine.runs):
+    for read in (engine.grid, engine.spans, engine.runs):
         await read(job, owner="ada")
         for unknown, owner in ((job, "bob"), (7, "ada")):
             with pytest.raises(NotFound):

@@ -1,9 +1,10 @@
-"""An overview costs the same however many jobs, tasks and events there are, and a grid only its job, on both stores."""
+"""An overview and the search for stuck jobs cost the same however many rows there are, and a grid only its job."""
 
 import json
 import sqlite3
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,16 @@ EVERYTHING: dict[str, dict[str, Any]] = {
     "overview_oldest": {"lanes": 200, "heads": 20, "owner": None, "limit": 5},
     "overview_unserved": {"lanes": 200, "limit": 100},
     "activity_start": {**NEVER, "window": LIMIT},
+    "orchestrate_stuck": {"after": 0, "window": LIMIT, "older": 60.0},
 }
 """Statements whose cost has a bound, with their parameters."""
+EARLY = datetime.fromtimestamp(1.0, UTC)
 OF_A_JOB: dict[str, dict[str, Any]] = {
     "observe_grid": {"job_id": 1, "stage": None, "limit": 100_000},
+    "observe_cells": {"job_id": 1, "stage": 0, "first": 10, "last": 20},
+    "observe_end": {"job_id": 1, "tasks": 20},
+    "observe_spans": {"job_id": 1, "end_stage": 9, "end_part": 0},
+    "observe_pace": {"job_id": 1, "end_stage": 9, "end_part": 0, "since": EARLY, "width": 1.0},
     "observe_attempts": {
         "job_id": 1, "stage": None, "after_stage": -1, "after_part": -1, "after_version": -1, "limit": 100_000
     },

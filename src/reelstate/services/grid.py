@@ -64,6 +64,7 @@ class WorkerNameRow(NamedTuple):
 
 
 TASK_CELLS = Statement("observe_grid", TaskCellRow)
+CELLS = Statement("observe_cells", TaskCellRow)
 RUNS = Statement("observe_attempts", RunRow)
 WORKER_NAMES = Statement("observe_worker_names", WorkerNameRow)
 
@@ -119,9 +120,22 @@ class Runs:
 
 
 async def task_grid(
-    store: Store, catalogue: Catalogue, job_id: int, *, stage: str | None = None, owner: str | None = None
+    store: Store,
+    catalogue: Catalogue,
+    job_id: int,
+    *,
+    stage: str | None = None,
+    parts: tuple[int, int] | None = None,
+    owner: str | None = None,
 ) -> TaskGrid:
-    """Return every task of a job, or of one stage of it. Raise `NotFound` for a job that is missing or of others."""
+    """Return every task of a job, of one stage of it, or the parts of a stage from a first to a last one.
+
+    Raise `NotFound` for a job that is missing or of others.
+    """
+    if parts is not None and stage is None:
+        raise InvalidRequest("stage", "parts without a stage", hint="name the stage of the parts")
+    if parts is not None and not 0 <= parts[0] <= parts[1] < parts[0] + MAX_TASKS:
+        raise InvalidRequest("last", f"invalid parts {parts[0]} to {parts[1]}", hint=f"at most {MAX_TASKS:,}")
 
     async def flow(transaction: Transaction) -> TaskGrid:
         found = await transaction.run(OBSERVE_JOB, job_id=job_id, owner=owner)
@@ -131,7 +145,10 @@ async def task_grid(
         (clock,) = await transaction.run(NOW)
         declared = (await catalogue.load(transaction, [job.pipeline_id])).get(job.pipeline_id)
         number = None if stage is None else _number_of(declared, stage)
-        rows = await transaction.run(TASK_CELLS, job_id=job_id, stage=number, limit=MAX_TASKS + 1)
+        if parts is None:
+            rows = await transaction.run(TASK_CELLS, job_id=job_id, stage=number, limit=MAX_TASKS + 1)
+        else:
+            rows = await transaction.run(CELLS, job_id=job_id, stage=number, first=parts[0], last=parts[1])
         return TaskGrid(
             job_id=job_id,
             version=job.version,

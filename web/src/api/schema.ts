@@ -496,6 +496,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/spans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of every task of a job, neighbouring parts in the same state as one span
+         * @description Get the state of every task of a job, neighbouring parts in the same state as one span.
+         *
+         *     Some kilobytes for a job of 100,000 tasks. The workers and times of parts are in its grid.
+         */
+        get: operations["jobs_spans"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}/grid": {
         parameters: {
             query?: never;
@@ -504,8 +526,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get every task of a job as columns
-         * @description Get every task of a job as columns. Small enough for 100,000 tasks; compressed for clients that accept gzip.
+         * Get every task of a job, or some parts of a stage, as columns; compressed for clients that accept gzip
+         * @description Get every task of a job, or some parts of a stage, as columns; compressed for clients that accept gzip.
          */
         get: operations["jobs_grid"];
         put?: never;
@@ -2815,6 +2837,61 @@ export interface components {
             archived: boolean;
         };
         /**
+         * JobSpansDocument
+         * @description The state of every task of a job, neighbouring parts in the same state as one span.
+         * @example {
+         *       "interval": 1000,
+         *       "job": 244813922304,
+         *       "now": 1767268805000,
+         *       "since": 1767268801000,
+         *       "stages": [],
+         *       "statuses": [
+         *         "new",
+         *         "ready",
+         *         "running",
+         *         "done",
+         *         "error",
+         *         "skipped",
+         *         "cancelled"
+         *       ],
+         *       "truncated": false,
+         *       "version": 3
+         *     }
+         */
+        JobSpansDocument: {
+            /** Job */
+            job: number;
+            /**
+             * Version
+             * @description Of the job.
+             */
+            version: number;
+            /**
+             * Now
+             * @description The time of the store in milliseconds since 1970.
+             */
+            now: number;
+            /**
+             * Since
+             * @description When the job started, in milliseconds since 1970.
+             */
+            since: number | null;
+            /**
+             * Interval
+             * @description Milliseconds of an interval of `finished`.
+             */
+            interval: number;
+            /** Statuses */
+            statuses: string[];
+            /**
+             * Truncated
+             * @description Whether the job has more tasks than are shown.
+             */
+            truncated: boolean;
+            /** Stages */
+            stages: components["schemas"]["StageSpansDocument"][];
+        };
+        /**
          * JobStatus
          * @description The status of a job.
          * @enum {string}
@@ -5017,6 +5094,50 @@ export interface components {
             isolated: number;
             /** Opened At */
             opened_at: string | null;
+        };
+        /**
+         * StageSpansDocument
+         * @description The tasks of one stage. Each column has a value per span, in the order of the parts.
+         */
+        StageSpansDocument: {
+            /** Name */
+            name: string;
+            /**
+             * First
+             * @description The first part of each span.
+             */
+            first: number[];
+            /**
+             * Last
+             * @description The last part of each span.
+             */
+            last: number[];
+            /**
+             * Status
+             * @description Index into `statuses`.
+             */
+            status: number[];
+            /**
+             * Version
+             * @description Of each task: an event with a lower version is older.
+             */
+            version: number[];
+            /** Attempt */
+            attempt: number[];
+            /** Max Attempts */
+            max_attempts: number[];
+            /**
+             * Lost
+             * @description Workers that were lost while they ran it.
+             */
+            lost: number[];
+            /** Percent */
+            percent: number[];
+            /**
+             * Finished
+             * @description Tasks that finished in each interval since the job started; empty where none did, and for a job that does not run.
+             */
+            finished: number[];
         };
         /**
          * StateDocument
@@ -8392,11 +8513,92 @@ export interface operations {
             };
         };
     };
+    jobs_spans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job's id. */
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobSpansDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     jobs_grid: {
         parameters: {
             query?: {
                 /** @description Only this stage, by name. */
                 stage?: string | null;
+                /** @description The first part; needs a stage. */
+                first?: number | null;
+                /** @description The last part; by default the first. */
+                last?: number | null;
             };
             header?: never;
             path: {
