@@ -25,6 +25,7 @@ FRAMES_PER_SECOND = 50.0
 TO_PIXEL = 0.4
 """Seconds from a commit to the page, of 95 in 100."""
 LONGEST_TASK = 100.0
+"""Milliseconds for which the page may be unable to answer."""
 SEEN = """() => {
     window.seen = {}
     const look = () => {
@@ -48,12 +49,12 @@ SCROLL = """async ([selector, pixels]) => {
     }
     return times.slice(1)
 }"""
-LONG_TASKS = """() => {
-    window.longest = 0
-    new PerformanceObserver((list) => {
-        for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration)
-    }).observe({entryTypes: ['longtask']})
-}"""
+LONG_TASKS = """
+window.longest = 0
+new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration)
+}).observe({entryTypes: ['longtask']})
+"""
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,8 @@ def _add_jobs(path: Path, like: int) -> None:
     """Copy a completed job with smaller ids, without the checks of the store."""
     connection = sqlite3.connect(path, isolation_level=None)
     triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
-    names = [row[1] for row in connection.execute("PRAGMA table_info(jobs)") if row[1] != "id"]
+    unique = ("id", "request")
+    names = [row[1] for row in connection.execute("PRAGMA table_info(jobs)") if row[1] not in unique]
     connection.execute("BEGIN")
     for name, _ in triggers:
         connection.execute(f"DROP TRIGGER {name}")
@@ -127,22 +129,32 @@ def test_a_job_of_100_000_tasks(page: Page, large: Deployment) -> None:
     job, gates = large.submit(TASKS)
     (gates / "all").touch()
     until_true(lambda: large.get(f"jobs/{job}")["status"] == "processing", "the job runs")
+    page.add_init_script(LONG_TASKS)
     sign_in(page, large, large.admin_key)
     took = first_view(
         page, f"{large.url}/ui/jobs/{job}", "document.querySelector('[role=application][aria-label*=\"100,000\"]')"
     )
     until_live(page)
-    page.evaluate(LONG_TASKS)
     frames = page.evaluate(SCROLL, [".cells .canvas-scroller, .cells-scroll, [role=application]", 200])
+    longest = [float(page.evaluate("longest"))]
     open_page(page, large, f"jobs/{job}?tab=timeline")
     page.locator("canvas").first.wait_for()
     moved = page.evaluate(SCROLL, ["main canvas", 200])
     rate, timeline = 1000 / statistics.median(frames), 1000 / statistics.median(moved)
+    longest.append(float(page.evaluate("longest")))
     memory = heap(page)
-    show(first_view_ms=took, grid_fps=rate, timeline_fps=timeline, heap_mb=memory / 1e6)
+    show(
+        first_view_ms=took,
+        grid_fps=rate,
+        timeline_fps=timeline,
+        heap_mb=memory / 1e6,
+        longest_task_of_grid_ms=longest[0],
+        longest_task_of_timeline_ms=longest[1],
+    )
     large.post(f"jobs/{job}/cancel")
     assert took <= FIRST_VIEW
     assert min(rate, timeline) >= FRAMES_PER_SECOND
+    assert max(longest) <= LONGEST_TASK
     assert memory <= MEMORY
 
 

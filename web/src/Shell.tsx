@@ -43,6 +43,8 @@ export function useTitle(title: string | null): void {
 }
 
 export function startShell(): void {
+  // Its code is fetched while the session is asked for; a failure is shown when the page is.
+  found.peek()?.route.load().catch(() => undefined);
   addShortcuts([
     ...ROUTES.flatMap((route) =>
       route.nav?.key

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_BATCH, MAX_EVENTS, Outbox } from '../src/live/outbox';
+import { Resource } from '../src/live/resource';
 import { EventParser } from '../src/live/sse';
 import { decide } from '../src/live/versions';
 import { jobEvent, progressOfTask, taskEvent } from './events';
@@ -79,5 +80,21 @@ describe('what waits for a tab', () => {
     outbox.addEvent(jobEvent(7, 1, null, 'pending'));
     outbox.addProgress({ ...progressOfTask('encode', 0, 50), id: '8/encode/0', job: 8 });
     expect(outbox.take()).toMatchObject({ events: [{ job: 7 }], progress: [] });
+  });
+});
+
+describe('a resource', () => {
+  test('reads again at the earliest time that was asked for, once', async () => {
+    const reads: number[] = [];
+    const resource = new Resource({ load: async () => reads.push(Date.now()), every: 20 });
+    await resource.reload();
+    const began = Date.now();
+    resource.soon(5000);
+    resource.soon(60);
+    resource.soon(4000);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    resource.stop();
+    expect(reads).toHaveLength(2);
+    expect((reads[1] ?? 0) - began).toBeLessThan(1000);
   });
 });

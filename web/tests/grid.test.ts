@@ -1,36 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { cellAt, layoutCells, placeOf } from '../src/pages/job/cells';
 import { estimate } from '../src/pages/job/estimate';
-import { applyToGrid, countOf, gridOf, progressOf, rangesOf, type GridDocument } from '../src/pages/job/grid';
+import { Details } from '../src/pages/job/details';
+import { addKnown, applyToGrid, countOf, finishedSince, gridOf, indexOf, progressOf, rangesOf, type CellsDocument, type SpansDocument } from '../src/pages/job/grid';
 import { eventOf, progressOfTask, START, taskEvent } from './events';
 
-function documentOf(size: number, status = 1): GridDocument {
-  const fill = <T>(value: T) => Array.from({ length: size }, () => value);
+function documentOf(size: number, status = 1): SpansDocument {
   return {
     job: 7,
     version: 1,
     now: START,
+    since: START,
+    interval: 1000,
     statuses: ['new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled'],
-    workers: ['w1'],
     truncated: false,
-    stages: [
-      {
-        name: 'encode',
-        parts: null,
-        status: fill(status),
-        version: fill(1),
-        worker: fill(-1),
-        attempt: fill(0),
-        max_attempts: 3,
-        lost: fill(0),
-        percent: fill(0),
-        ready_at: fill(START),
-        claimed_at: fill(null),
-        started_at: fill(null),
-        finished_at: fill(null),
-        isolated: fill(0),
-      },
-    ],
+    stages: [{ name: 'encode', first: [0], last: [size - 1], status: [status], version: [1], attempt: [0], max_attempts: [3], lost: [0], percent: [0], finished: [] }],
   };
 }
 const encode = (size = 4) => {
@@ -57,6 +41,44 @@ describe('the grid of a job', () => {
     applyToGrid(grid, [claim, claim], []);
     applyToGrid(grid, [claim], []);
     expect([countOf(cells, 'ready'), countOf(cells, 'running'), cells.attempt[0]]).toEqual([3, 1, 1]);
+  });
+
+  test('spans become cells, also where parts are missing', () => {
+    const spans = { name: 'encode', first: [0, 2, 7], last: [1, 4, 7], status: [3, 2, 4], version: [4, 3, 5], attempt: [1, 1, 3], max_attempts: [3, 3, 3], lost: [0, 1, 0], percent: [100, 40, 0], finished: [1, 0, 2] };
+    const grid = gridOf({ ...documentOf(1), stages: [spans] });
+    const cells = grid.stages.get('encode');
+    if (!cells) throw new Error('no stage');
+    expect([...cells.status]).toEqual([3, 3, 2, 2, 2, 4]);
+    expect([...cells.version]).toEqual([4, 4, 3, 3, 3, 5]);
+    expect([...(cells.parts ?? [])]).toEqual([0, 1, 2, 3, 4, 7]);
+    expect([cells.runningPercent, countOf(cells, 'done'), countOf(cells, 'running'), countOf(cells, 'error')]).toEqual([120, 2, 3, 1]);
+    expect([indexOf(cells, 7), indexOf(cells, 5), cells.lost[2], cells.attempt[5]]).toEqual([5, -1, 1, 3]);
+    expect([finishedSince(grid, cells, START), finishedSince(grid, cells, START + 500), finishedSince(grid, cells, START + 2000)]).toEqual([3, 2.5, 2]);
+  });
+
+  test('workers and times are read for the cells that are looked at, and stay known when the grid is read again', async () => {
+    const read: string[] = [];
+    const { grid, cells } = encode(1000);
+    cells.attempt.fill(1);
+    const known = (first: number): CellsDocument => ({
+      workers: ['w7'],
+      stages: [{ name: 'encode', parts: [first, first + 1], version: [1, 1], worker: [0, -1], claimed_at: [START, null], finished_at: [null, null] }],
+    });
+    const details = new Details(
+      async (stage, first, last) => {
+        read.push(`${stage} ${first}-${last}`);
+        return known(first);
+      },
+      (document) => addKnown(grid, document),
+    );
+    for (const index of [300, 0, 1, 256]) details.want(cells, index);
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(read).toEqual(['encode 256-511', 'encode 0-255']);
+    expect([grid.workers[cells.worker[256] ?? -1], cells.claimedAt[256], cells.known[256], cells.known[300]]).toEqual(['w7', START, 1, 0]);
+    details.want(cells, 256);
+    applyToGrid(grid, [taskEvent('encode', 0, 2, 'ready', 'running', { worker_name: 'w8' })], []);
+    const again = gridOf(documentOf(1000), grid).stages.get('encode');
+    expect([again?.known[256], again?.claimedAt[256], again?.known[0], read.length]).toEqual([1, START, 0, 2]);
   });
 
   test('a missing version asks for the grid, and the newest state is shown meanwhile', () => {

@@ -10,8 +10,9 @@ import { EventParser, type ServerEvent } from './sse';
 
 /** Milliseconds without a byte after which a connection counts as lost: three heartbeats of the server. */
 const SILENCE = 46_000;
-/** Milliseconds in which events are gathered before a tab gets them. */
+/** Milliseconds between two batches of a tab; the first event after a quiet time waits for those of its commit only. */
 const GATHER = 50;
+const FIRST = 5;
 const FIRST_DELAY = 500;
 const MAX_DELAY = 4_000;
 /** Milliseconds for which the stream stays open without a tab: a reload finds it again. */
@@ -21,6 +22,7 @@ interface Tab {
   outbox: Outbox;
   waiting: boolean;
   timer: ReturnType<typeof setTimeout> | null;
+  sentAt: number;
 }
 
 export class Hub {
@@ -51,7 +53,7 @@ export class Hub {
 
   private join(port: HubPort, root: string): void {
     this.root = root;
-    this.tabs.set(port, { outbox: new Outbox(), waiting: false, timer: null });
+    this.tabs.set(port, { outbox: new Outbox(), waiting: false, timer: null, sentAt: 0 });
     if (this.linger) clearTimeout(this.linger);
     this.linger = null;
     port.send({ type: 'connection', connection: this.connection, since: this.since });
@@ -173,23 +175,28 @@ export class Hub {
     if (event.id) this.cursor = event.id;
   }
 
+  /** Make the tabs read again, before they learn that the stream is live: they would read twice. */
   private resetTabs(): void {
     for (const [port, tab] of this.tabs) {
       tab.outbox.reset();
-      this.schedule(port, tab);
+      if (!tab.waiting) this.flush(port, tab);
     }
   }
 
   private schedule(port: HubPort, tab: Tab): void {
     if (tab.waiting || tab.timer) return;
-    tab.timer = setTimeout(() => {
-      tab.timer = null;
-      const message = tab.outbox.take();
-      if (!message) return;
-      tab.waiting = message.type === 'batch';
-      port.send(message);
-      if (!tab.waiting) this.schedule(port, tab);
-    }, GATHER);
+    tab.timer = setTimeout(() => this.flush(port, tab), Math.max(FIRST, tab.sentAt + GATHER - Date.now()));
+  }
+
+  private flush(port: HubPort, tab: Tab): void {
+    if (tab.timer) clearTimeout(tab.timer);
+    tab.timer = null;
+    const message = tab.outbox.take();
+    if (!message) return;
+    tab.waiting = message.type === 'batch';
+    tab.sentAt = Date.now();
+    port.send(message);
+    if (!tab.waiting) this.schedule(port, tab);
   }
 
   private report(connection: Connection): void {

@@ -10,8 +10,11 @@ export interface ResourceOptions<T> {
   job?: string;
   progress?: boolean;
   load(signal: AbortSignal): Promise<T>;
-  /** Return the value after a batch; `reload` asks for the document again, soon. Without `apply`, events reload it. */
-  apply?(value: T, batch: Batch, reload: () => void): T;
+  /**
+   * Return the value after a batch; `reload` asks for the document again, soon, or after as many milliseconds since the
+   * last read. Without `apply`, events reload it.
+   */
+  apply?(value: T, batch: Batch, reload: (every?: number) => void): T;
   /** Events that matter to a resource without `apply`; by default all. */
   matters?(batch: Batch): boolean;
   /** The least milliseconds between two reads that events cause. */
@@ -29,6 +32,8 @@ export class Resource<T> {
   private timer: ReturnType<typeof setTimeout> | null = null;
   private unlisten: (() => void) | null = null;
   private lastRead = 0;
+  /** When the timer ends. */
+  private due = 0;
 
   constructor(private readonly options: ResourceOptions<T>) {}
 
@@ -80,18 +85,20 @@ export class Resource<T> {
       this.isLoading.value = false;
       this.error.value = error instanceof ApiError ? error : new ApiError(0, String(error));
       const passing = this.error.value.status === 0 || this.error.value.status >= 500 || this.error.value.status === 429;
-      if (passing) this.timer = setTimeout(() => void this.reload(), 3000);
+      if (passing) this.soon(3000);
     }
   }
 
   /** Read the document again soon; several calls make one request. */
-  readonly soon = (): void => {
-    if (this.timer) return;
-    const wait = Math.max(50, (this.options.every ?? 500) - (Date.now() - this.lastRead));
+  readonly soon = (every = this.options.every ?? 500): void => {
+    const due = Math.max(Date.now() + 50, this.lastRead + every);
+    if (this.timer && due >= this.due) return;
+    if (this.timer) clearTimeout(this.timer);
+    this.due = due;
     this.timer = setTimeout(() => {
       this.timer = null;
       void this.reload();
-    }, wait);
+    }, due - Date.now());
   };
 
   private take(batch: Batch): void {

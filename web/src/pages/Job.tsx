@@ -1,7 +1,7 @@
 /** One job: how far it is, what runs where, why it failed, and what to do. */
 
 import { useComputed } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { api } from '../api/client';
 import type { EventMessage, JobDetail, Stage } from '../api/types';
 import { Json } from '../components/Json';
@@ -11,14 +11,15 @@ import { Status } from '../components/Status';
 import { Tabs } from '../components/Tabs';
 import { useTitle } from '../Shell';
 import { decide } from '../live/versions';
-import { useResource } from '../live/resource';
+import { useResource, type Resource } from '../live/resource';
 import { query, setQuery } from '../router';
 import type { PageProps } from '../routes';
 import { isActive, isStopped } from '../status';
 import '../styles/job.css';
 import { CellGrid } from './job/CellGrid';
+import { Details } from './job/details';
 import { StageGraph } from './job/Graph';
-import { applyToGrid, gridOf, type JobGrid, type StageCells } from './job/grid';
+import { addKnown, applyToGrid, gridOf, type JobGrid, type StageCells } from './job/grid';
 import { askRetry, JobHeader } from './job/Header';
 import { History } from './job/History';
 import { Logs } from './job/Logs';
@@ -57,11 +58,14 @@ export default function Job({ params }: PageProps) {
     }),
     [id],
   );
-  const cells = useResource<{ grid: JobGrid }>(
+  const cells: Resource<{ grid: JobGrid }> = useResource(
     () => ({
       job: id,
       progress: true,
-      load: async (signal) => ({ grid: gridOf(await api.get('/api/v1/jobs/{job_id}/grid', { path: { job_id: id }, signal })) }),
+      load: async (signal) => {
+        const spans = await api.get('/api/v1/jobs/{job_id}/spans', { path: { job_id: id }, signal });
+        return { grid: gridOf(spans, cells.value.peek()?.grid, (stage, index) => details.want(stage, index)) };
+      },
       apply: ({ grid }, batch, reload) => {
         if (applyToGrid(grid, batch.events.filter(isEvent), batch.progress)) reload();
         return { grid };
@@ -70,6 +74,20 @@ export default function Job({ params }: PageProps) {
     }),
     [id],
   );
+  const details = useMemo(
+    () =>
+      new Details(
+        (stage, first, last, signal) => api.get('/api/v1/jobs/{job_id}/grid', { path: { job_id: id }, query: { stage, first, last }, signal }),
+        (document) => {
+          const grid = cells.value.peek()?.grid;
+          if (!grid) return;
+          addKnown(grid, document);
+          cells.value.value = { grid };
+        },
+      ),
+    [id],
+  );
+  useEffect(() => () => details.stop(), [details]);
   const job = detail.value.value;
   const grid = cells.value.value?.grid;
   const title = job ? `${subjectOf(job.spec) || job.pipeline}` : null;
@@ -146,15 +164,19 @@ function JobView({ id, job, grid }: { id: string; job: JobDetail; grid: JobGrid 
   );
 }
 
+/** Milliseconds after which counters of stages are read again while tasks move; the grid shows them meanwhile. */
+const COUNTERS = 3000;
+
 /** Change the job by its transitions; counters of stages are read again. */
-function applyToJob(job: JobDetail, events: readonly EventMessage[], reload: () => void): JobDetail {
+function applyToJob(job: JobDetail, events: readonly EventMessage[], reload: (every?: number) => void): JobDetail {
   let next = job;
   for (const event of events) {
     if (event.entity !== 'job' || decide(next.version, event.version) === 'old') continue;
     next = { ...next, status: event.to as JobDetail['status'], version: event.version, actor: event.actor, reason: event.reason, changed_at: event.at };
     if (next.started_at === null && event.to !== 'pending') next.started_at = event.at;
   }
-  if (events.length) reload();
+  if (events.some((event) => event.entity !== 'task')) reload();
+  else if (events.length) reload(COUNTERS);
   return next;
 }
 
@@ -236,7 +258,7 @@ function Grids({ id, job, grid, stage, rungs, canRetry, onOpen }: GridsProps) {
   }
   return (
     <div class="grids">
-      {grid.isTruncated && <div class="notice warn">The job has more tasks than are shown here. Choose a stage above.</div>}
+      {grid.isTruncated && <div class="notice warn">The job has more tasks than are shown here: these are the first.</div>}
       {wide.map((cells) => (
         <CellGrid
           key={cells.name}

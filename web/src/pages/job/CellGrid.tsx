@@ -89,6 +89,7 @@ export function CellGrid(props: CellGridProps) {
     } else if (event.key === 'Escape') selected.value = new Set();
   };
   const shown = hover.value;
+  for (const index of [shown?.index ?? -1, cursor.value]) if (index >= 0) grid.look(cells, index);
   const ranges = rangesOf(cells, [...selected.value]);
   return (
     <div class="cells">

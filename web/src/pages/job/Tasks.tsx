@@ -86,6 +86,7 @@ export function Tasks({ grid, stage, isActive, onOpen }: { grid: JobGrid; stage:
             const cells = list.stages[list.stage[position] ?? 0];
             const index = list.index[position];
             if (!cells || index === undefined) return null;
+            grid.look(cells, index);
             const facts = factsOf(grid, cells, index, isActive);
             const time = timeOf(facts, now.value);
             return (

@@ -17,7 +17,8 @@ import { drawTimeline, AXIS, LABEL, rowHeightOf, runAt, timeAt, type View } from
 import { layoutTimeline, OUTCOMES, Runs, type RunsDocument, type TimelineRow } from './runs';
 import type { TaskName } from './tasks';
 
-const PAGE = 20_000;
+/** Runs of a page: the page of the browser stays idle for most of the time in which the next ones are read. */
+const PAGE = 5_000;
 const MAX_HEIGHT = 520;
 /** The shortest span of a view, in milliseconds. */
 const LEAST_SPAN = 5;

@@ -1,6 +1,6 @@
 /** How long a job will still take, with how far that can be off. Pure. */
 
-import { STATUS_ORDER, type JobGrid, type Weighted } from './grid';
+import { finishedSince, type JobGrid, type Weighted } from './grid';
 
 export interface Estimate {
   /** Seconds, the least and the most that follow from the pace so far and from the recent pace. */
@@ -8,8 +8,6 @@ export interface Estimate {
   high: number;
 }
 
-const DONE = STATUS_ORDER.indexOf('done');
-const SKIPPED = STATUS_ORDER.indexOf('skipped');
 /** Percent and seconds before which a pace says nothing. */
 const LEAST_PERCENT = 1;
 const LEAST_SECONDS = 3;
@@ -37,11 +35,7 @@ function percentSince(grid: JobGrid, stages: readonly Weighted[], since: number)
   for (const stage of stages) {
     const cells = grid.stages.get(stage.name);
     if (!cells?.size) continue;
-    let finished = 0;
-    for (let index = 0; index < cells.size; index++) {
-      const status = cells.status[index];
-      if ((status === DONE || status === SKIPPED) && (cells.finishedAt[index] ?? 0) > since) finished++;
-    }
+    const finished = finishedSince(grid, cells, since);
     gained += (stage.weight * (finished + cells.runningPercent / 100)) / cells.size;
   }
   return (100 * gained) / whole;

@@ -9,32 +9,42 @@ import { decide } from '../../live/versions';
 export const STATUS_ORDER = ['new', 'ready', 'running', 'done', 'error', 'skipped', 'cancelled'] as const;
 export type CellStatus = (typeof STATUS_ORDER)[number];
 
-/** The document of `/jobs/{id}/grid`. */
-export interface GridDocument {
+/** The document of `/jobs/{id}/spans`. */
+export interface SpansDocument {
   job: number;
   version: number;
   now: number;
+  since: number | null;
+  interval: number;
   statuses: string[];
-  workers: string[];
   truncated: boolean;
-  stages: GridStageDocument[];
+  stages: StageSpansDocument[];
 }
 
-export interface GridStageDocument {
+export interface StageSpansDocument {
   name: string;
-  parts: number[] | null;
+  first: number[];
+  last: number[];
   status: number[];
   version: number[];
-  worker: number[];
   attempt: number[];
-  max_attempts: number | number[];
+  max_attempts: number[];
   lost: number[];
   percent: number[];
-  ready_at: (number | null)[];
-  claimed_at: (number | null)[];
-  started_at: (number | null)[];
-  finished_at: (number | null)[];
-  isolated: number[];
+  finished: number[];
+}
+
+/** What `/jobs/{id}/grid` adds for some parts of a stage. */
+export interface CellsDocument {
+  workers: string[];
+  stages: {
+    name: string;
+    parts: number[] | null;
+    version: number[];
+    worker: number[];
+    claimed_at: (number | null)[];
+    finished_at: (number | null)[];
+  }[];
 }
 
 /** The tasks of one stage. Times are milliseconds since 1970, 0 for none. */
@@ -42,29 +52,37 @@ export interface StageCells {
   name: string;
   size: number;
   /** The part of each cell; null when the cell's index is its part. */
-  parts: readonly number[] | null;
+  parts: Int32Array | null;
   status: Uint8Array;
   version: Int32Array;
-  worker: Int16Array;
   attempt: Uint16Array;
   maxAttempts: number;
   lost: Uint16Array;
   percent: Uint8Array;
-  readyAt: Float64Array;
+  /** Whether the worker and the times of a cell are known; they are read for the cells that are looked at. */
+  known: Uint8Array;
+  worker: Int16Array;
   claimedAt: Float64Array;
   finishedAt: Float64Array;
   /** Cells by status, in the order of `STATUS_ORDER`. */
   counts: number[];
   /** The sum of the percentages of running cells. */
   runningPercent: number;
+  /** Tasks that finished in each interval since the job started. */
+  finished: number[];
 }
 
 export interface JobGrid {
   stages: Map<string, StageCells>;
   workers: string[];
   isTruncated: boolean;
+  /** When the job started, and the milliseconds of an interval of `finished`. */
+  since: number;
+  interval: number;
   /** Grows with every change. */
   revision: number;
+  /** Asks for the worker and the times of a cell that is looked at. */
+  look: (cells: StageCells, index: number) => void;
 }
 
 const RUNNING = STATUS_ORDER.indexOf('running');
@@ -72,51 +90,96 @@ const DONE = STATUS_ORDER.indexOf('done');
 const ERROR = STATUS_ORDER.indexOf('error');
 const SKIPPED = STATUS_ORDER.indexOf('skipped');
 
-export function gridOf(document: GridDocument): JobGrid {
+/** Return the grid of a job. What is known of cells in `before` stays known where they are the same. */
+export function gridOf(document: SpansDocument, before?: JobGrid, look: JobGrid['look'] = () => undefined): JobGrid {
   const stages = new Map(document.stages.map((stage) => [stage.name, cellsOf(stage, document.statuses)]));
-  return { stages, workers: [...document.workers], isTruncated: document.truncated, revision: 1 };
+  for (const cells of stages.values()) keepKnown(cells, before?.stages.get(cells.name));
+  return {
+    stages,
+    workers: before?.workers ?? [],
+    isTruncated: document.truncated,
+    since: document.since ?? 0,
+    interval: document.interval,
+    revision: (before?.revision ?? 0) + 1,
+    look,
+  };
 }
 
-function cellsOf(stage: GridStageDocument, statuses: readonly string[]): StageCells {
+function cellsOf(stage: StageSpansDocument, statuses: readonly string[]): StageCells {
   const order = statuses.map((status) => Math.max(0, (STATUS_ORDER as readonly string[]).indexOf(status)));
-  const times = (values: readonly (number | null)[]) => Float64Array.from(values, (value) => value ?? 0);
-  const limits = stage.max_attempts;
+  const spans = stage.first.map((first, index) => ({ first, last: stage.last[index] ?? first }));
+  const size = spans.reduce((sum, { first, last }) => sum + last - first + 1, 0);
+  const isWhole = !spans.length || (spans[0]?.first === 0 && spans.at(-1)?.last === size - 1);
   const cells: StageCells = {
     name: stage.name,
-    size: stage.status.length,
-    parts: stage.parts,
-    status: Uint8Array.from(stage.status, (status) => order[status] ?? 0),
-    version: Int32Array.from(stage.version),
-    worker: Int16Array.from(stage.worker),
-    attempt: Uint16Array.from(stage.attempt),
-    maxAttempts: typeof limits === 'number' ? limits : Math.max(0, ...limits.slice(0, 1)),
-    lost: Uint16Array.from(stage.lost),
-    percent: Uint8Array.from(stage.percent, (value) => Math.min(100, Math.round(value))),
-    readyAt: times(stage.ready_at),
-    claimedAt: times(stage.claimed_at),
-    finishedAt: times(stage.finished_at),
-    counts: [],
+    size,
+    parts: isWhole ? null : new Int32Array(size),
+    status: new Uint8Array(size),
+    version: new Int32Array(size),
+    attempt: new Uint16Array(size),
+    maxAttempts: stage.max_attempts[0] ?? 0,
+    lost: new Uint16Array(size),
+    percent: new Uint8Array(size),
+    known: new Uint8Array(size),
+    worker: new Int16Array(size).fill(-1),
+    claimedAt: new Float64Array(size),
+    finishedAt: new Float64Array(size),
+    counts: STATUS_ORDER.map(() => 0),
     runningPercent: 0,
+    finished: [...stage.finished],
   };
-  recount(cells);
+  let from = 0;
+  for (const [index, { first, last }] of spans.entries()) {
+    const to = from + last - first + 1;
+    const status = order[stage.status[index] ?? 0] ?? 0;
+    const percent = Math.min(100, Math.round(stage.percent[index] ?? 0));
+    cells.status.fill(status, from, to);
+    cells.version.fill(stage.version[index] ?? 1, from, to);
+    cells.attempt.fill(stage.attempt[index] ?? 0, from, to);
+    cells.lost.fill(stage.lost[index] ?? 0, from, to);
+    cells.percent.fill(percent, from, to);
+    cells.counts[status] = (cells.counts[status] ?? 0) + to - from;
+    if (status === RUNNING) cells.runningPercent += percent * (to - from);
+    if (cells.parts) for (let cell = from; cell < to; cell++) cells.parts[cell] = first + cell - from;
+    from = to;
+  }
   return cells;
 }
 
-function recount(cells: StageCells): void {
-  const counts = STATUS_ORDER.map(() => 0);
-  let running = 0;
+function keepKnown(cells: StageCells, before: StageCells | undefined): void {
+  if (!before) return;
   for (let index = 0; index < cells.size; index++) {
-    const status = cells.status[index] ?? 0;
-    counts[status] = (counts[status] ?? 0) + 1;
-    if (status === RUNNING) running += cells.percent[index] ?? 0;
+    const old = before.parts || cells.parts ? indexOf(before, partOf(cells, index)) : index;
+    if (!before.known[old] || before.version[old] !== cells.version[index]) continue;
+    cells.known[index] = 1;
+    cells.worker[index] = before.worker[old] ?? -1;
+    cells.claimedAt[index] = before.claimedAt[old] ?? 0;
+    cells.finishedAt[index] = before.finishedAt[old] ?? 0;
   }
-  cells.counts = counts;
-  cells.runningPercent = running;
+}
+
+/** Add the workers and times of some parts. An event may have told a newer time already. */
+export function addKnown(grid: JobGrid, document: CellsDocument): void {
+  for (const stage of document.stages) {
+    const cells = grid.stages.get(stage.name);
+    if (!cells) continue;
+    for (const [row, version] of stage.version.entries()) {
+      const index = indexOf(cells, stage.parts?.[row] ?? row);
+      if (index < 0 || cells.known[index]) continue;
+      const isNewer = version >= (cells.version[index] ?? 0);
+      const name = document.workers[stage.worker[row] ?? -1];
+      cells.known[index] = 1;
+      if (name !== undefined) cells.worker[index] = workerOf(grid, name);
+      cells.claimedAt[index] = stage.claimed_at[row] ?? 0;
+      if (isNewer || !cells.finishedAt[index]) cells.finishedAt[index] = stage.finished_at[row] ?? 0;
+    }
+  }
+  grid.revision++;
 }
 
 /** Return the index of the cell of a part; -1 when it is unknown. */
 export function indexOf(cells: StageCells, part: number): number {
-  if (!cells.parts) return part < cells.size ? part : -1;
+  if (!cells.parts) return part >= 0 && part < cells.size ? part : -1;
   let low = 0;
   let high = cells.parts.length - 1;
   while (low <= high) {
@@ -195,11 +258,32 @@ function change(grid: JobGrid, cells: StageCells, index: number, event: EventMes
     cells.finishedAt[index] = 0;
     cells.percent[index] = 0;
     cells.attempt[index] = (cells.attempt[index] ?? 0) + 1;
-    if (event.worker_name !== null) cells.worker[index] = workerOf(grid, event.worker_name);
+    if (event.worker_name !== null) {
+      cells.worker[index] = workerOf(grid, event.worker_name);
+      cells.known[index] = 1;
+    }
   } else if (after === DONE || after === SKIPPED || after === ERROR) {
     cells.finishedAt[index] = at;
-    if (after !== ERROR) cells.percent[index] = 100;
-  } else if (event.to === 'ready') cells.readyAt[index] = at;
+    if (after === ERROR) return;
+    cells.percent[index] = 100;
+    countFinished(grid, cells, at);
+  }
+}
+
+function countFinished(grid: JobGrid, cells: StageCells, at: number): void {
+  if (!grid.since) return;
+  const interval = Math.max(0, Math.floor((at - grid.since) / grid.interval));
+  while (cells.finished.length <= interval) cells.finished.push(0);
+  cells.finished[interval] = (cells.finished[interval] ?? 0) + 1;
+}
+
+/** Return the tasks of a stage that finished after a time; of the interval around it a part. */
+export function finishedSince(grid: JobGrid, cells: StageCells, time: number): number {
+  const at = Math.max(0, (time - grid.since) / grid.interval);
+  const first = Math.floor(at);
+  let finished = (cells.finished[first] ?? 0) * (first + 1 - at);
+  for (let index = first + 1; index < cells.finished.length; index++) finished += cells.finished[index] ?? 0;
+  return finished;
 }
 
 export interface Weighted {

@@ -40,7 +40,9 @@ export class Runs {
   readonly counts = OUTCOMES.map(() => 0);
   private first = Infinity;
   private last = -Infinity;
-  private readonly byKey = new Map<string, number>();
+  /** The newest run of each part of each stage; `before` leads to the earlier ones of the part, -1 for none. */
+  private readonly newest: Map<number, number>[] = [];
+  private before = new Int32Array(256);
   private readonly open = new Set<number>();
 
   add(document: RunsDocument): void {
@@ -71,10 +73,10 @@ export class Runs {
       const at = new Date(event.at).getTime();
       if (event.to === 'running') {
         const worker = event.worker_name === null ? -1 : indexIn(this.workers, event.worker_name);
-        const known = this.byKey.get(key(stage, event.part, event.token ?? 0));
+        const known = this.find(stage, event.part, event.token ?? 0);
         if (known === undefined) this.put(stage, event.part, event.token ?? 0, this.attemptsOf(stage, event.part) + 1, worker, at, 0, 0);
       } else if (event.from === 'running') {
-        const index = event.token === null ? this.openRun(stage, event.part) : this.byKey.get(key(stage, event.part, event.token));
+        const index = this.find(stage, event.part, event.token);
         if (index === undefined || this.end[index]) continue;
         this.end[index] = at;
         this.last = Math.max(this.last, at);
@@ -102,24 +104,33 @@ export class Runs {
     this.outcome[index] = outcome;
   }
 
+  /** The runs of a part, newest first. */
+  private *runsOf(stage: number, part: number): Generator<number> {
+    for (let index = this.newest[stage]?.get(part) ?? -1; index >= 0; index = this.before[index] ?? -1) yield index;
+  }
+
   private attemptsOf(stage: number, part: number): number {
     let attempts = 0;
-    for (let index = 0; index < this.size; index++) if (this.stage[index] === stage && this.part[index] === part) attempts = Math.max(attempts, this.attempt[index] ?? 0);
+    for (const index of this.runsOf(stage, part)) attempts = Math.max(attempts, this.attempt[index] ?? 0);
     return attempts;
   }
 
-  private openRun(stage: number, part: number): number | undefined {
-    for (const index of this.open) if (this.stage[index] === stage && this.part[index] === part) return index;
+  /** The run of a part with a token; without one, the run that has not ended. */
+  private find(stage: number, part: number, token: number | null): number | undefined {
+    for (const index of this.runsOf(stage, part)) if (token === null ? !this.end[index] : this.token[index] === token) return index;
     return undefined;
   }
 
   private put(stage: number, part: number, token: number, attempt: number, worker: number, start: number, end: number, outcome: number): void {
-    const name = key(stage, part, token);
-    const known = this.byKey.get(name);
+    const known = this.find(stage, part, token);
     const index = known ?? this.size++;
     if (index >= this.part.length) this.grow();
-    this.byKey.set(name, index);
-    if (known === undefined) this.counts[0] = (this.counts[0] ?? 0) + 1;
+    if (known === undefined) {
+      const newest = (this.newest[stage] ??= new Map());
+      this.before[index] = newest.get(part) ?? -1;
+      newest.set(part, index);
+      this.counts[0] = (this.counts[0] ?? 0) + 1;
+    }
     this.setOutcome(index, outcome);
     this.stage[index] = stage;
     this.part[index] = part;
@@ -143,6 +154,7 @@ export class Runs {
     this.stage = larger(new Uint8Array(size), this.stage);
     this.part = larger(new Int32Array(size), this.part);
     this.token = larger(new Int32Array(size), this.token);
+    this.before = larger(new Int32Array(size), this.before);
     this.attempt = larger(new Uint16Array(size), this.attempt);
     this.worker = larger(new Int16Array(size), this.worker);
     this.start = larger(new Float64Array(size), this.start);
@@ -162,10 +174,6 @@ function outcomeOf(event: EventMessage): Outcome {
   if (event.to === 'ready') return 'released';
   if (event.to === 'new') return role === 'worker' ? 'released' : 'cancelled';
   return 'error';
-}
-
-function key(stage: number, part: number, token: number): string {
-  return `${stage}/${part}/${token}`;
 }
 
 function indexIn(names: string[], name: string): number {

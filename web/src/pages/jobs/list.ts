@@ -9,9 +9,9 @@ import { applyEvents, mergeRows, rowOf, type JobRow } from './rows';
 
 const PAGE = 100;
 const LARGEST_PAGE = 500;
-/** The least milliseconds between two reads of the first page that events cause. */
-const EVERY = 1000;
-const SOON = 30;
+/** The least milliseconds between two reads of the first page that events cause; a slow read has longer pauses. */
+const EVERY = 200;
+const PAUSE_PER_READ = 3;
 
 export class JobList {
   readonly rows = signal<readonly JobRow[] | undefined>(undefined);
@@ -26,7 +26,8 @@ export class JobList {
   private unlisten: (() => void) | null = null;
   private timer: ReturnType<typeof setTimeout> | null = null;
   private early: EventMessage[] | null = [];
-  private lastRead = 0;
+  /** When the next read that events cause may begin. */
+  private nextRead = 0;
   private abort = new AbortController();
 
   constructor(private readonly filter: JobFilter) {}
@@ -87,7 +88,8 @@ export class JobList {
   private async read(limit: number, after: string | undefined, done: (rows: JobRow[], after: string | null) => void): Promise<void> {
     const { signal: aborted } = this.abort;
     this.isReading.value = true;
-    this.lastRead = Date.now();
+    const began = Date.now();
+    this.nextRead = began + EVERY;
     try {
       const { statuses, pipeline, user, isFlagged, isArchived } = this.filter;
       const page = await api.get('/api/v1/jobs', {
@@ -105,6 +107,7 @@ export class JobList {
       if (aborted.aborted) return;
       this.error.value = null;
       this.isReading.value = false;
+      this.nextRead = Math.max(this.nextRead, Date.now() + PAUSE_PER_READ * (Date.now() - began));
       done(page.items.map(rowOf), page.after);
     } catch (error) {
       if (aborted.aborted) return;
@@ -128,7 +131,7 @@ export class JobList {
       this.timer = setTimeout(() => {
         this.timer = null;
         void this.readNewest();
-      }, Math.max(SOON, this.lastRead + EVERY - Date.now()));
+      }, Math.max(0, this.nextRead - Date.now()));
     }
   }
 }
