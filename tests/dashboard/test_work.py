@@ -18,14 +18,14 @@ def counts(page: Page, text: str) -> Locator:
     return page.locator(".cells-counts").get_by_text(text, exact=True)
 
 
-def cell(page: Page, part: int) -> str:
-    """The sentence about a cell of the grid, which the keyboard moves to."""
+def cell(page: Page, part: int) -> Locator:
+    """The sentence about a cell of the grid, which the keyboard moves to; its worker is read then."""
     canvas = grid(page)
     canvas.focus()
     canvas.press("Home")
     for _ in range(part):
         canvas.press("ArrowRight")
-    return page.locator(".cells-cursor").inner_text()
+    return page.locator(".cells-cursor")
 
 
 def agree(page: Page, verb: str, reason: str = "") -> None:
@@ -46,14 +46,14 @@ def test_the_grid_fills_and_a_chunk_moves_when_its_worker_is_killed(signed_in: P
     expect(counts(signed_in, "1 done")).to_be_visible()
     deployment.until_running(job, 2)
     victim = next(task for task in deployment.tasks(job, status="running") if task["worker"] == "worker-2")
-    assert "worker-2" in cell(signed_in, victim["part"])
+    expect(cell(signed_in, victim["part"])).to_contain_text("worker-2")
     deployment.kill_worker("worker-2")
     (gates / "all").touch()
     deployment.until_status(job, "completed")
     expect(counts(signed_in, "5 done")).to_be_visible()
     moved = next(task for task in deployment.tasks(job) if task["part"] == victim["part"])
     assert (moved["lost"], moved["status"]) == (1, "done")
-    assert "attempt 2" in cell(signed_in, victim["part"])
+    expect(cell(signed_in, victim["part"])).to_contain_text("attempt 2")
     runs = deployment.get(f"jobs/{job}/attempts", stage="work")
     outcomes = [
         runs["outcomes"][outcome]

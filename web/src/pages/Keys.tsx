@@ -4,13 +4,16 @@ import { useState } from 'preact/hooks';
 import { api } from '../api/client';
 import type { ApiKey, Scope } from '../api/types';
 import { now } from '../clock';
+import { Checklist } from '../components/Checklist';
 import { confirm } from '../components/Confirm';
 import { Field, FormDialog } from '../components/Field';
 import { Icon } from '../components/Icon';
 import { Panel } from '../components/Panel';
+import { RotateDialog } from '../components/Rotate';
 import { SecretDialog, type ShownSecret } from '../components/Secret';
 import { EmptyState, ErrorState, Skeleton } from '../components/States';
 import { Status } from '../components/Status';
+import { Table } from '../components/Table';
 import { Time } from '../components/Time';
 import { toast } from '../components/Toast';
 import { plural } from '../format';
@@ -21,24 +24,18 @@ import { hrefOf, query, setQuery } from '../router';
 import type { PageProps } from '../routes';
 import '../styles/tables.css';
 
-const SCOPES: readonly { scope: Scope; meaning: string }[] = [
-  { scope: 'jobs:read', meaning: 'Read and play: the jobs and videos of its user.' },
-  { scope: 'jobs:write', meaning: 'Submit, upload, cancel, retry and delete: those of its user.' },
-  { scope: 'worker', meaning: 'Run a remote worker: its name is the name of the key.' },
-  { scope: 'metrics', meaning: 'Read /metrics.' },
-  { scope: 'admin', meaning: 'Everything, of all users: workers, keys, pauses and settings, too.' },
+const SCOPES: readonly { name: Scope; meaning: string }[] = [
+  { name: 'jobs:read', meaning: 'Read and play: the jobs and videos of its user.' },
+  { name: 'jobs:write', meaning: 'Submit, upload, cancel, retry and delete: those of its user.' },
+  { name: 'worker', meaning: 'Run a remote worker: its name is the name of the key.' },
+  { name: 'metrics', meaning: 'Read /metrics.' },
+  { name: 'admin', meaning: 'Everything, of all users: workers, keys, pauses and settings, too.' },
 ];
 const LIFETIMES = [
   { label: 'never', seconds: null },
   { label: 'after 1 day', seconds: 86_400 },
   { label: 'after 30 days', seconds: 2_592_000 },
   { label: 'after 1 year', seconds: 31_536_000 },
-] as const;
-const OVERLAPS = [
-  { label: 'at once', seconds: 0 },
-  { label: 'in 1 hour', seconds: 3600 },
-  { label: 'in 1 day', seconds: 86_400 },
-  { label: 'in 7 days', seconds: 604_800 },
 ] as const;
 
 type State = 'in force' | 'expired' | 'revoked';
@@ -110,76 +107,62 @@ export default function Keys(_: PageProps) {
         </EmptyState>
       ) : (
         <Panel title={plural(visible.length, 'key')} isFlush>
-          <div class="table-scroll">
-            <table class="table cards">
-              <thead>
-                <tr>
-                  <th>Name</th>
-                  <th>State</th>
-                  <th>User</th>
-                  <th>Scopes</th>
-                  <th>Last used</th>
-                  <th>Expires</th>
-                  <th>Created</th>
-                  <th aria-label="Actions" />
-                </tr>
-              </thead>
-              <tbody>
-                {visible.map((key) => (
-                  <tr key={key.id} data-key={key.id}>
-                    <td data-label="Name">
-                      <span>
-                        <strong>{key.name}</strong>
-                        <br />
-                        <span class="muted small mono">reel_{key.id}_…</span>
+          <Table
+            rows={visible}
+            keyOf={(key) => key.id}
+            attributes={(key) => ({ 'data-key': key.id })}
+            columns={[
+              {
+                label: 'Name',
+                cell: (key) => (
+                  <span>
+                    <strong>{key.name}</strong>
+                    <br />
+                    <span class="muted small mono">reel_{key.id}_…</span>
+                  </span>
+                ),
+              },
+              { label: 'State', cell: (key) => <Status status={TONES[stateOf(key, now.value)]} label={stateOf(key, now.value)} /> },
+              { label: 'User', cell: (key) => key.user_id || <span class="muted">–</span> },
+              {
+                label: 'Scopes',
+                cell: (key) => (
+                  <span class="tags">
+                    {key.scopes.map((scope) => (
+                      <span key={scope} class="tag" title={SCOPES.find((each) => each.name === scope)?.meaning}>
+                        {scope}
                       </span>
-                    </td>
-                    <td data-label="State">
-                      <Status status={TONES[stateOf(key, now.value)]} label={stateOf(key, now.value)} />
-                    </td>
-                    <td data-label="User">{key.user_id || <span class="muted">–</span>}</td>
-                    <td data-label="Scopes">
-                      <span class="tags">
-                        {key.scopes.map((scope) => (
-                          <span key={scope} class="tag" title={SCOPES.find((each) => each.scope === scope)?.meaning}>
-                            {scope}
-                          </span>
-                        ))}
-                      </span>
-                    </td>
-                    <td data-label="Last used">
-                      <Time at={key.used_at} absent="never" />
-                    </td>
-                    <td data-label="Expires">
-                      <Time at={key.expires_at} absent="never" />
-                    </td>
-                    <td data-label="Created" title={`by ${key.actor}`}>
-                      <Time at={key.created_at} />
-                    </td>
-                    <td class="actions">
-                      {stateOf(key, now.value) === 'in force' && (
-                        <>
-                          <button type="button" class="button small" onClick={() => setRotated(key)}>
-                            Rotate
-                          </button>
-                          <button type="button" class="button small danger" onClick={() => revoke(key)}>
-                            Revoke
-                          </button>
-                        </>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+                    ))}
+                  </span>
+                ),
+              },
+              { label: 'Last used', cell: (key) => <Time at={key.used_at} absent="never" /> },
+              { label: 'Expires', cell: (key) => <Time at={key.expires_at} absent="never" /> },
+              { label: 'Created', title: (key) => `by ${key.actor}`, cell: (key) => <Time at={key.created_at} /> },
+              {
+                label: 'Actions',
+                kind: 'actions',
+                cell: (key) =>
+                  stateOf(key, now.value) === 'in force' && (
+                    <>
+                      <button type="button" class="button small" onClick={() => setRotated(key)}>
+                        Rotate
+                      </button>
+                      <button type="button" class="button small danger" onClick={() => revoke(key)}>
+                        Revoke
+                      </button>
+                    </>
+                  ),
+              },
+            ]}
+          />
         </Panel>
       )}
       <Panel title="What scopes permit">
         <dl class="facts">
-          {SCOPES.map(({ scope, meaning }) => (
+          {SCOPES.map(({ name, meaning }) => (
             <>
-              <dt class="mono">{scope}</dt>
+              <dt class="mono">{name}</dt>
               <dd>{meaning}</dd>
             </>
           ))}
@@ -217,25 +200,7 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
       <Field label="User" hint={needsUser ? 'Required: whose jobs and videos it sees.' : "Whose jobs and videos it sees. An admin key sees everybody's."}>
         <input class="input" name="user" value={user} onInput={(event) => setUser(event.currentTarget.value)} />
       </Field>
-      <fieldset class="choices">
-        <legend>Scopes</legend>
-        {SCOPES.map(({ scope, meaning }) => (
-          <label key={scope}>
-            <input
-              type="checkbox"
-              checked={scopes.has(scope)}
-              onChange={() => {
-                const next = new Set(scopes);
-                if (!next.delete(scope)) next.add(scope);
-                setScopes(next);
-              }}
-            />
-            <span>
-              <span class="mono">{scope}</span> <span class="muted small">{meaning}</span>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      <Checklist legend="Scopes" choices={SCOPES} chosen={scopes} onChange={setScopes} />
       <Field label="Expires">
         <select class="select" value={String(lifetime)} onChange={(event) => setLifetime(event.currentTarget.value === 'null' ? null : Number(event.currentTarget.value))}>
           {LIFETIMES.map((each) => (
@@ -250,24 +215,19 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (made: Made)
 }
 
 function RotateKey({ apiKey, onClose, onMade }: { apiKey: ApiKey; onClose: () => void; onMade: (made: Made) => void }) {
-  const [overlap, setOverlap] = useState(86_400);
-  const submit = async () => {
-    const made = await api.post('/api/v1/keys/{key_id}/rotate', { path: { key_id: apiKey.id }, body: { overlap } });
-    onClose();
-    onMade(made);
-  };
   return (
-    <FormDialog title={`Rotate the key of ${apiKey.name}`} action="Make a new key" onClose={onClose} submit={submit}>
-      <p class="muted">The new key has the same name, user and scopes. Both work until the old one ends, so that programs can be changed one by one.</p>
-      <Field label="The old key ends">
-        <select class="select" value={String(overlap)} onChange={(event) => setOverlap(Number(event.currentTarget.value))}>
-          {OVERLAPS.map((each) => (
-            <option key={each.seconds} value={String(each.seconds)}>
-              {each.label}
-            </option>
-          ))}
-        </select>
-      </Field>
-    </FormDialog>
+    <RotateDialog
+      title={`Rotate the key of ${apiKey.name}`}
+      text="The new key has the same name, user and scopes. Both work until the old one ends, so that programs can be changed one by one."
+      action="Make a new key"
+      label="The old key ends"
+      words={{ none: 'at once', for: 'in' }}
+      onClose={onClose}
+      rotate={async (overlap) => {
+        const made = await api.post('/api/v1/keys/{key_id}/rotate', { path: { key_id: apiKey.id }, body: { overlap } });
+        onClose();
+        onMade(made);
+      }}
+    />
   );
 }

@@ -9,6 +9,7 @@ import { Field, FormDialog } from '../components/Field';
 import { Icon } from '../components/Icon';
 import { Panel } from '../components/Panel';
 import { EmptyState, ErrorState, Skeleton } from '../components/States';
+import { Table } from '../components/Table';
 import { Time } from '../components/Time';
 import { toast } from '../components/Toast';
 import { plural } from '../format';
@@ -64,51 +65,37 @@ export default function Pauses(_: PageProps) {
         </EmptyState>
       ) : (
         <Panel title={plural(pauses.length, 'pause')} isFlush>
-          <div class="table-scroll">
-            <table class="table cards">
-              <thead>
-                <tr>
-                  <th>What</th>
-                  <th>Why</th>
-                  <th>By</th>
-                  <th>Since</th>
-                  <th>{isAll ? 'Lifted' : ''}</th>
-                  <th aria-label="Actions" />
-                </tr>
-              </thead>
-              <tbody>
-                {pauses.map((pause) => (
-                  <tr key={pause.id} data-pause={pause.id}>
-                    <td data-label="What">
-                      <Target pause={pause} />
-                    </td>
-                    <td data-label="Why" class="cell-text">
-                      {pause.reason || <span class="muted">no reason given</span>}
-                    </td>
-                    <td data-label="By">{pause.actor}</td>
-                    <td data-label="Since">
-                      <Time at={pause.paused_at} />
-                    </td>
-                    <td data-label="Lifted">
-                      {pause.resumed_at && (
-                        <span>
-                          <Time at={pause.resumed_at} /> <span class="muted">by {pause.resumed_by}</span>
-                          {pause.resumed_reason && <span class="muted">: {pause.resumed_reason}</span>}
-                        </span>
-                      )}
-                    </td>
-                    <td class="actions">
-                      {pause.resumed_at === null && (
-                        <button type="button" class="button small" onClick={() => resume(pause)}>
-                          <Icon name="play" /> Resume
-                        </button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            rows={pauses}
+            keyOf={(pause) => pause.id}
+            attributes={(pause) => ({ 'data-pause': pause.id })}
+            columns={[
+              { label: 'What', cell: (pause) => <Target pause={pause} /> },
+              { label: 'Why', kind: 'text', cell: (pause) => pause.reason || <span class="muted">no reason given</span> },
+              { label: 'By', cell: (pause) => pause.actor },
+              { label: 'Since', cell: (pause) => <Time at={pause.paused_at} /> },
+              isAll && {
+                label: 'Lifted',
+                cell: (pause) =>
+                  pause.resumed_at && (
+                    <span>
+                      <Time at={pause.resumed_at} /> <span class="muted">by {pause.resumed_by}</span>
+                      {pause.resumed_reason && <span class="muted">: {pause.resumed_reason}</span>}
+                    </span>
+                  ),
+              },
+              {
+                label: 'Actions',
+                kind: 'actions',
+                cell: (pause) =>
+                  pause.resumed_at === null && (
+                    <button type="button" class="button small" onClick={() => resume(pause)}>
+                      <Icon name="play" /> Resume
+                    </button>
+                  ),
+              },
+            ]}
+          />
         </Panel>
       )}
       {isNew && <NewPause onClose={() => setNew(false)} onDone={() => void list.reload()} />}

@@ -9,6 +9,7 @@ import { Icon } from '../components/Icon';
 import { Json } from '../components/Json';
 import { Panel } from '../components/Panel';
 import { EmptyState, ErrorState, Skeleton } from '../components/States';
+import { Table } from '../components/Table';
 import { Time } from '../components/Time';
 import { toast } from '../components/Toast';
 import { count, duration, number, plural, shortDigest } from '../format';
@@ -62,67 +63,51 @@ export default function Pipelines({ params }: PageProps) {
   }
   return (
     <Panel title={plural(names.length, 'pipeline')} isFlush>
-      <div class="table-scroll">
-        <table class="table cards">
-          <thead>
-            <tr>
-              <th>Pipeline</th>
-              <th>Current version</th>
-              <th class="number">Versions</th>
-              <th class="number">Stages</th>
-              {isAdmin.value && <th>Workers</th>}
-              <th class="number">Ready</th>
-              <th class="number">Running</th>
-              <th class="number">Oldest waits</th>
-            </tr>
-          </thead>
-          <tbody>
-            {names.map((each) => {
-              const own = versions.filter((version) => version.name === each);
-              const current = own.find((version) => version.current) ?? own[0];
-              const at = loads.get(each);
-              return (
-                <tr key={each}>
-                  <td data-label="Pipeline">
-                    <a href={hrefOf(['pipelines', each])}>
-                      <strong>{each}</strong>
-                    </a>
-                  </td>
-                  <td data-label="Version">
-                    <span>
-                      <span class="mono">{current && shortDigest(current.digest)}</span> {current?.pinned && <span class="tag">pinned</span>}
-                      <span class="muted small">
-                        {' '}
-                        declared <Time at={current?.declared_at} />
-                      </span>
-                    </span>
-                  </td>
-                  <td data-label="Versions" class="number">
-                    {own.length}
-                  </td>
-                  <td data-label="Stages" class="number">
-                    {current?.stages.length}
-                  </td>
-                  {isAdmin.value && (
-                    <td data-label="Workers">{current?.workers.length ? current.workers.slice(0, 3).join(', ') + (current.workers.length > 3 ? ` and ${current.workers.length - 3} more` : '') : <span class="tone-failed">none has it</span>}</td>
-                  )}
-                  <td data-label="Ready" class="number">
-                    {at ? count(at.ready.count, at.ready.capped) : '–'}
-                  </td>
-                  <td data-label="Running" class="number">
-                    {at ? count(at.running.count, at.running.capped) : '–'}
-                  </td>
-                  <td data-label="Oldest waits" class="number">
-                    {typeof at?.oldest === 'number' ? duration(at.oldest) : '–'}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        rows={names.map((each) => rowOf(each, versions, loads.get(each)))}
+        keyOf={({ name: each }) => each}
+        columns={[
+          {
+            label: 'Pipeline',
+            cell: ({ name: each }) => (
+              <a href={hrefOf(['pipelines', each])}>
+                <strong>{each}</strong>
+              </a>
+            ),
+          },
+          {
+            label: 'Current version',
+            name: 'Version',
+            cell: ({ current }) => (
+              <span>
+                <span class="mono">{current && shortDigest(current.digest)}</span> {current?.pinned && <span class="tag">pinned</span>}
+                <span class="muted small">
+                  {' '}
+                  declared <Time at={current?.declared_at} />
+                </span>
+              </span>
+            ),
+          },
+          { label: 'Versions', kind: 'number', cell: ({ own }) => own.length },
+          { label: 'Stages', kind: 'number', cell: ({ current }) => current?.stages.length },
+          isAdmin.value && {
+            label: 'Workers',
+            cell: ({ current }) =>
+              current?.workers.length ? current.workers.slice(0, 3).join(', ') + (current.workers.length > 3 ? ` and ${current.workers.length - 3} more` : '') : <span class="tone-failed">none has it</span>,
+          },
+          { label: 'Ready', kind: 'number', cell: ({ load: at }) => (at ? count(at.ready.count, at.ready.capped) : '–') },
+          { label: 'Running', kind: 'number', cell: ({ load: at }) => (at ? count(at.running.count, at.running.capped) : '–') },
+          { label: 'Oldest waits', kind: 'number', cell: ({ load: at }) => (typeof at?.oldest === 'number' ? duration(at.oldest) : '–') },
+        ]}
+      />
     </Panel>
   );
+}
+
+/** A pipeline in the list: its versions, and what waits and runs. */
+function rowOf(name: string, versions: readonly Pipeline[], load: Load | undefined) {
+  const own = versions.filter((version) => version.name === name);
+  return { name, own, current: own.find((version) => version.current) ?? own[0], load };
 }
 
 type Load = { ready: { count: number; capped: boolean }; running: { count: number; capped: boolean }; oldest: number | null };
@@ -178,125 +163,108 @@ function OnePipeline({ versions, load, reload }: { versions: readonly Pipeline[]
         isFlush
       >
         <StagePicture pipeline={shown} />
-        <div class="table-scroll">
-          <table class="table cards">
-            <thead>
-              <tr>
-                <th>Stage</th>
-                <th>After</th>
-                <th>Tasks</th>
-                <th>Phase</th>
-                <th>Needs</th>
-                <th class="number">Attempts</th>
-                <th class="number">Weight</th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.stages.map((stage) => (
-                <tr key={stage.name}>
-                  <td data-label="Stage">
-                    <span>
-                      <strong>{stage.name}</strong> {!stage.required && <span class="tag">optional</span>}
+        <Table
+          rows={shown.stages}
+          keyOf={(stage) => stage.name}
+          columns={[
+            {
+              label: 'Stage',
+              cell: (stage) => (
+                <span>
+                  <strong>{stage.name}</strong> {!stage.required && <span class="tag">optional</span>}
+                </span>
+              ),
+            },
+            { label: 'After', cell: (stage) => stage.after.join(', ') },
+            {
+              label: 'Tasks',
+              cell: (stage) =>
+                stage.each ? (
+                  <span>
+                    one for each of <code>{stage.each}</code>
+                  </span>
+                ) : (
+                  'one'
+                ),
+            },
+            { label: 'Phase', cell: (stage) => wordsOf(stage.phase) },
+            {
+              label: 'Needs',
+              cell: (stage) => (
+                <span class="tags">
+                  {stage.needs.map((each) => (
+                    <span key={each} class="tag">
+                      {each}
                     </span>
-                  </td>
-                  <td data-label="After">{stage.after.join(', ')}</td>
-                  <td data-label="Tasks">{stage.each ? (
-                      <span>
-                        one for each of <code>{stage.each}</code>
-                      </span>
-                    ) : (
-                      'one'
-                    )}</td>
-                  <td data-label="Phase">{wordsOf(stage.phase)}</td>
-                  <td data-label="Needs">
-                    <span class="tags">
-                      {stage.needs.map((each) => (
-                        <span key={each} class="tag">
-                          {each}
-                        </span>
-                      ))}
-                      {stage.prefers.map((each) => (
-                        <span key={each} class="tag" title="preferred">
-                          {each}?
-                        </span>
-                      ))}
+                  ))}
+                  {stage.prefers.map((each) => (
+                    <span key={each} class="tag" title="preferred">
+                      {each}?
                     </span>
-                  </td>
-                  <td data-label="Attempts" class="number">
-                    {stage.attempts}
-                  </td>
-                  <td data-label="Weight" class="number">
-                    {number(stage.weight)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+                  ))}
+                </span>
+              ),
+            },
+            { label: 'Attempts', kind: 'number', cell: (stage) => stage.attempts },
+            { label: 'Weight', kind: 'number', cell: (stage) => number(stage.weight) },
+          ]}
+        />
       </Panel>
       <Panel title={plural(versions.length, 'version')} isFlush>
-        <div class="table-scroll">
-          <table class="table cards">
-            <thead>
-              <tr>
-                <th>Digest</th>
-                <th>State</th>
-                <th>Declared</th>
-                {isAdmin.value && <th>Workers that have its code</th>}
-                <th aria-label="Actions" />
-              </tr>
-            </thead>
-            <tbody>
-              {versions.map((version) => (
-                <tr key={version.digest} data-current={version === shown}>
-                  <td data-label="Digest">
-                    <span class="row">
-                      <button type="button" class="link-button mono" onClick={() => setQuery({ version: version.digest }, { push: true })}>
-                        {shortDigest(version.digest)}
-                      </button>
-                      <CopyButton text={version.digest} label="Copy the digest" />
-                    </span>
-                  </td>
-                  <td data-label="State">
-                    <span class="tags">
-                      {version.current && <span class="tag accent">new jobs run it</span>}
-                      {version.pinned && <span class="tag">pinned</span>}
-                    </span>
-                  </td>
-                  <td data-label="Declared">
-                    <Time at={version.declared_at} />
-                  </td>
-                  {isAdmin.value && (
-                    <td data-label="Workers" class="cell-text">
-                      {version.workers.length
-                        ? version.workers.map((worker, index) => (
-                            <>
-                              {index > 0 && ', '}
-                              <a key={worker} href={hrefOf(['workers'], { name: worker })}>
-                                {worker}
-                              </a>
-                            </>
-                          ))
-                        : 'none'}
-                    </td>
-                  )}
-                  <td class="actions">
-                    {isAdmin.value && version.pinned && (
-                      <button type="button" class="button small" onClick={() => use(null)}>
-                        Unpin
-                      </button>
-                    )}
-                    {isAdmin.value && !version.pinned && (
-                      <button type="button" class="button small" onClick={() => use(version)}>
-                        {version.current ? 'Pin' : 'Use'}
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          rows={versions}
+          keyOf={(version) => version.digest}
+          attributes={(version) => ({ 'data-current': version === shown, 'data-version': version.digest })}
+          columns={[
+            {
+              label: 'Digest',
+              cell: (version) => (
+                <span class="row">
+                  <button type="button" class="link-button mono" onClick={() => setQuery({ version: version.digest }, { push: true })}>
+                    {shortDigest(version.digest)}
+                  </button>
+                  <CopyButton text={version.digest} label="Copy the digest" />
+                </span>
+              ),
+            },
+            {
+              label: 'State',
+              cell: (version) => (
+                <span class="tags">
+                  {version.current && <span class="tag accent">new jobs run it</span>}
+                  {version.pinned && <span class="tag">pinned</span>}
+                </span>
+              ),
+            },
+            { label: 'Declared', cell: (version) => <Time at={version.declared_at} /> },
+            isAdmin.value && {
+              label: 'Workers that have its code',
+              name: 'Workers',
+              kind: 'text',
+              cell: (version) =>
+                version.workers.length
+                  ? version.workers.map((worker, index) => (
+                      <>
+                        {index > 0 && ', '}
+                        <a key={worker} href={hrefOf(['workers'], { name: worker })}>
+                          {worker}
+                        </a>
+                      </>
+                    ))
+                  : 'none',
+            },
+            {
+              label: 'Actions',
+              kind: 'actions',
+              cell: (version) =>
+                isAdmin.value && (
+                  <button type="button" class="button small" onClick={() => use(version.pinned ? null : version)}>
+                    {version.pinned ? 'Unpin' : version.current ? 'Pin' : 'Use'}
+                  </button>
+                ),
+            },
+          ]}
+        />
       </Panel>
       <SchemaPanel schema={shown.spec} />
       {isOpen && <SubmitJob pipeline={shown} onClose={() => setOpen(false)} />}

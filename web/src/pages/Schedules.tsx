@@ -12,6 +12,7 @@ import { Menu } from '../components/Menu';
 import { Panel } from '../components/Panel';
 import { EmptyState, ErrorState, Skeleton } from '../components/States';
 import { Status } from '../components/Status';
+import { Table } from '../components/Table';
 import { Time } from '../components/Time';
 import { toast, toastError } from '../components/Toast';
 import { duration, exactTime, plural } from '../format';
@@ -336,42 +337,25 @@ function OneSchedule({ name }: { name: string }) {
         {found.runs.length === 0 ? (
           <p class="panel-body muted">It has not run yet. “Trigger now” submits a job at once.</p>
         ) : (
-          <div class="table-scroll">
-            <table class="table cards">
-              <thead>
-                <tr>
-                  <th>Tick</th>
-                  <th>Outcome</th>
-                  <th>Job</th>
-                  <th>From</th>
-                  <th>Reason</th>
-                </tr>
-              </thead>
-              <tbody>
-                {found.runs.map((run) => (
-                  <tr key={`${run.tick}${run.source}${run.at}`}>
-                    <td data-label="Tick">
-                      <Time at={run.tick} />
-                    </td>
-                    <td data-label="Outcome">
-                      <Status status={statusOfRun(run)} label={run.job_status ? wordsOf(run.job_status) : run.outcome} />
-                    </td>
-                    <td data-label="Job">
-                      {run.job_id !== null && (
-                        <a class="mono" href={hrefOf(['jobs', String(run.job_id)])}>
-                          {String(run.job_id)}
-                        </a>
-                      )}
-                    </td>
-                    <td data-label="From">{run.source}</td>
-                    <td data-label="Reason" class="cell-text muted">
-                      {run.reason}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            rows={found.runs}
+            keyOf={(run) => `${run.tick}${run.source}${run.at}`}
+            columns={[
+              { label: 'Tick', cell: (run) => <Time at={run.tick} /> },
+              { label: 'Outcome', cell: (run) => <Status status={statusOfRun(run)} label={run.job_status ? wordsOf(run.job_status) : run.outcome} /> },
+              {
+                label: 'Job',
+                cell: (run) =>
+                  run.job_id !== null && (
+                    <a class="mono" href={hrefOf(['jobs', String(run.job_id)])}>
+                      {String(run.job_id)}
+                    </a>
+                  ),
+              },
+              { label: 'From', cell: (run) => run.source },
+              { label: 'Reason', kind: 'muted text', cell: (run) => run.reason },
+            ]}
+          />
         )}
       </Panel>
       {dialog === 'edit' && <EditSchedule schedule={found} onClose={() => setDialog(null)} onDone={reload} />}

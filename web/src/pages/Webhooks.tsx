@@ -3,14 +3,17 @@
 import { useState } from 'preact/hooks';
 import { api } from '../api/client';
 import type { Delivery, Webhook } from '../api/types';
+import { Checklist } from '../components/Checklist';
 import { confirm } from '../components/Confirm';
 import { Command, CopyButton } from '../components/Copy';
 import { Field, FormDialog } from '../components/Field';
 import { Icon } from '../components/Icon';
 import { Panel } from '../components/Panel';
+import { RotateDialog } from '../components/Rotate';
 import { SecretDialog, type ShownSecret } from '../components/Secret';
 import { EmptyState, ErrorState, Skeleton } from '../components/States';
 import { Status } from '../components/Status';
+import { Table } from '../components/Table';
 import { Time } from '../components/Time';
 import { toast, toastError } from '../components/Toast';
 import { duration, plural } from '../format';
@@ -86,53 +89,38 @@ function List() {
         </EmptyState>
       ) : (
         <Panel title={plural(found.length, 'endpoint')} isFlush>
-          <div class="table-scroll">
-            <table class="table cards">
-              <thead>
-                <tr>
-                  <th>Endpoint</th>
-                  <th>Health</th>
-                  <th>Events</th>
-                  <th>User</th>
-                  <th>Newest deliveries</th>
-                  <th>Last attempt</th>
-                </tr>
-              </thead>
-              <tbody>
-                {found.map(({ webhook, recent }) => {
-                  const health = healthOf(webhook, recent);
-                  return (
-                    <tr key={webhook.id} data-webhook={webhook.id}>
-                      <td data-label="Endpoint" class="cell-text">
-                        <span>
-                          <a href={hrefOf(['webhooks', webhook.id])}>
-                            <strong>{nameOf(webhook)}</strong>
-                          </a>{' '}
-                          {webhook.kind !== 'webhook' && <span class="tag">{webhook.kind}</span>}
-                          {webhook.description && <div class="muted small mono">{webhook.url}</div>}
-                        </span>
-                      </td>
-                      <td data-label="Health">
-                        <Status status={TONES[health.status]} label={WORDS[health.status]} />
-                      </td>
-                      <td data-label="Events">
-                        <EventTags events={webhook.events} />
-                      </td>
-                      <td data-label="User">{webhook.user_id || <span class="muted">all</span>}</td>
-                      <td data-label="Deliveries">
-                        <Dots deliveries={recent} />
-                      </td>
-                      <td data-label="Last attempt">
-                        <span>
-                          <Time at={health.lastAt} absent="none" /> {health.lastStatus !== null && <span class="muted">status {health.lastStatus}</span>}
-                        </span>
-                      </td>
-                    </tr>
-                  );
-                })}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            rows={found.map(({ webhook, recent }) => ({ webhook, recent, health: healthOf(webhook, recent) }))}
+            keyOf={({ webhook }) => webhook.id}
+            attributes={({ webhook }) => ({ 'data-webhook': webhook.id })}
+            columns={[
+              {
+                label: 'Endpoint',
+                kind: 'text',
+                cell: ({ webhook }) => (
+                  <span>
+                    <a href={hrefOf(['webhooks', webhook.id])}>
+                      <strong>{nameOf(webhook)}</strong>
+                    </a>{' '}
+                    {webhook.kind !== 'webhook' && <span class="tag">{webhook.kind}</span>}
+                    {webhook.description && <div class="muted small mono">{webhook.url}</div>}
+                  </span>
+                ),
+              },
+              { label: 'Health', cell: ({ health }) => <Status status={TONES[health.status]} label={WORDS[health.status]} /> },
+              { label: 'Events', cell: ({ webhook }) => <EventTags events={webhook.events} /> },
+              { label: 'User', cell: ({ webhook }) => webhook.user_id || <span class="muted">all</span> },
+              { label: 'Newest deliveries', name: 'Deliveries', cell: ({ recent }) => <Dots deliveries={recent} /> },
+              {
+                label: 'Last attempt',
+                cell: ({ health }) => (
+                  <span>
+                    <Time at={health.lastAt} absent="none" /> {health.lastStatus !== null && <span class="muted">status {health.lastStatus}</span>}
+                  </span>
+                ),
+              },
+            ]}
+          />
         </Panel>
       )}
       {isNew && (
@@ -458,47 +446,25 @@ function EditWebhook({ webhook, onClose, onMade }: { webhook: Webhook | null; on
       <Field label="Description" hint="A note for people.">
         <input class="input" name="description" value={description} maxLength={255} onInput={(event) => setDescription(event.currentTarget.value)} />
       </Field>
-      <fieldset class="choices">
-        <legend>Events {events.size === 0 && <span class="muted small">(none chosen: all)</span>}</legend>
-        {choices.map(({ name, meaning }) => (
-          <label key={name}>
-            <input
-              type="checkbox"
-              checked={events.has(name)}
-              onChange={() => {
-                const next = new Set(events);
-                if (!next.delete(name)) next.add(name);
-                setEvents(next);
-              }}
-            />
-            <span>
-              <span class="mono">{name}</span> <span class="muted small">{meaning}</span>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      <Checklist legend={<>Events {events.size === 0 && <span class="muted small">(none chosen: all)</span>}</>} choices={choices} chosen={events} onChange={setEvents} />
     </FormDialog>
   );
 }
 
 function RotateSecret({ id, onClose, onMade }: { id: string; onClose: () => void; onMade: (secret: string) => void }) {
-  const [overlap, setOverlap] = useState(86_400);
-  const submit = async () => {
-    const made = await api.post('/api/v1/webhooks/{webhook_id}/rotate', { path: { webhook_id: id }, body: { overlap } });
-    onClose();
-    onMade(made.secret);
-  };
   return (
-    <FormDialog title="Rotate the secret" action="Make a new secret" onClose={onClose} submit={submit}>
-      <p class="muted">Deliveries carry two signatures during the overlap, so that your program can change at its pace.</p>
-      <Field label="The old secret signs too">
-        <select class="select" value={String(overlap)} onChange={(event) => setOverlap(Number(event.currentTarget.value))}>
-          <option value="0">not at all</option>
-          <option value="3600">for 1 hour</option>
-          <option value="86400">for 1 day</option>
-          <option value="604800">for 7 days</option>
-        </select>
-      </Field>
-    </FormDialog>
+    <RotateDialog
+      title="Rotate the secret"
+      text="Deliveries carry two signatures during the overlap, so that your program can change at its pace."
+      action="Make a new secret"
+      label="The old secret signs too"
+      words={{ none: 'not at all', for: 'for' }}
+      onClose={onClose}
+      rotate={async (overlap) => {
+        const made = await api.post('/api/v1/webhooks/{webhook_id}/rotate', { path: { webhook_id: id }, body: { overlap } });
+        onClose();
+        onMade(made.secret);
+      }}
+    />
   );
 }
