@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { addressParams, filterOf, parseSearch, searchText, suggestions } from '../src/pages/jobs/filter';
+import { addressParams, filterOf, isWhole, ownSuggestions, parseSearch, searchOf, searchText } from '../src/pages/jobs/filter';
 
 describe('the search of jobs', () => {
   test('qualifiers make a filter', () => {
-    const { filter, job, unknown } = parseSearch('status:failed,quarantined pipeline:thumbs user:ada is:flagged is:archived');
-    expect(filter).toEqual({ statuses: ['failed', 'quarantined'], pipeline: 'thumbs', user: 'ada', isFlagged: true, isArchived: true });
+    const { filter, job } = parseSearch('status:failed,quarantined pipeline:thumbs user:ada is:flagged is:archived');
+    expect(filter).toEqual({ statuses: ['failed', 'quarantined'], pipeline: 'thumbs', user: 'ada', terms: '', isFlagged: true, isArchived: true });
     expect(job).toBeNull();
-    expect(unknown).toEqual([]);
   });
 
   test('a number is the id of a job, however large', () => {
@@ -21,12 +20,19 @@ describe('the search of jobs', () => {
     expect(parseSearch('pipeline:a/b user:x:y').filter).toMatchObject({ pipeline: 'a/b', user: 'x:y' });
   });
 
-  test('words that mean nothing are named, not dropped', () => {
-    expect(parseSearch('hello status:broken').unknown).toEqual(['hello', 'status:broken']);
+  test('what only the server understands goes to it as it was written', () => {
+    const text = 'created:<7d status:broken error~"disk \\"full\\" now" pipeline:a,b spec.source~=s3://x/ is:flagged user:ada';
+    const { filter } = parseSearch(text);
+    expect(filter).toMatchObject({ statuses: [], pipeline: '', user: 'ada', isFlagged: true });
+    expect(filter.terms).toBe('created:<7d status:broken error~"disk \\"full\\" now" pipeline:a,b spec.source~=s3://x/');
+    expect(searchOf(filter)).toBe(`user:ada ${filter.terms}`);
+    expect(parseSearch(searchText(filter)).filter).toEqual(filter);
+    expect(searchOf(parseSearch('status:failed user:ada').filter)).toBeNull();
   });
 
   test('text and address give the same filter back', () => {
-    const { filter } = parseSearch('status:running,failed pipeline:"a b" user:ada is:flagged');
+    const { filter } = parseSearch('status:running,failed pipeline:"a \\"b\\", c" user:ada created:<7d is:flagged');
+    expect(filter.pipeline).toBe('a "b", c');
     expect(parseSearch(searchText(filter)).filter).toEqual(filter);
     const params = new URLSearchParams(Object.entries(addressParams(filter)).filter((each): each is [string, string] => each[1] !== undefined));
     expect(filterOf(params)).toEqual(filter);
@@ -34,15 +40,13 @@ describe('the search of jobs', () => {
 });
 
 describe('suggestions', () => {
-  const shown = (text: string) => suggestions(text, ['thumbs', 'transcode', 'my pipeline']).map((each) => each.text);
-
-  test('an empty field suggests qualifiers', () => expect(shown('')).toEqual(['status:', 'pipeline:', 'user:', 'is:flagged', 'is:archived']));
-  test('statuses complete, also after a comma', () => {
-    expect(shown('status:f')).toEqual(['status:failed']);
-    expect(shown('status:failed,q')).toEqual(['status:failed,quarantined']);
+  test('qualifiers of the page complete the last word', () => {
+    expect(ownSuggestions('user:ada is:f').map((each) => each.text)).toEqual(['user:ada is:flagged']);
+    expect(ownSuggestions('is:flagged')).toEqual([]);
   });
-  test('names of pipelines complete, and are quoted if they must be', () => {
-    expect(shown('status:failed pipeline:t')).toEqual(['status:failed pipeline:thumbs', 'status:failed pipeline:transcode']);
-    expect(shown('pipeline:')).toContain('pipeline:"my pipeline"');
+
+  test('a field is the beginning of a term, and with a value it is a whole one', () => {
+    const whole = ['status:', 'error~', 'spec.', 'status:failed', 'is:flagged'].map((text) => isWhole({ text, shown: text, example: '' }));
+    expect(whole).toEqual([false, false, false, true, true]);
   });
 });

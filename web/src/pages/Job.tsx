@@ -19,7 +19,7 @@ import '../styles/job.css';
 import { CellGrid } from './job/CellGrid';
 import { Details } from './job/details';
 import { StageGraph } from './job/Graph';
-import { addKnown, applyToGrid, gridOf, type JobGrid, type StageCells } from './job/grid';
+import { addKnown, applyToGrid, countOf, gridOf, type JobGrid, type StageCells } from './job/grid';
 import { askRetry, JobHeader } from './job/Header';
 import { History } from './job/History';
 import { Logs } from './job/Logs';
@@ -30,6 +30,7 @@ import { TaskDialog } from './job/TaskDialog';
 import { Tasks } from './job/Tasks';
 import { factsOf, sentenceOf, type TaskName } from './job/tasks';
 import { Timeline } from './job/Timeline';
+import { Why } from './job/Why';
 import { permits } from './jobs/actions';
 import { subjectOf } from './jobs/rows';
 
@@ -111,10 +112,12 @@ function JobView({ id, job, grid }: { id: string; job: JobDetail; grid: JobGrid 
   const canRetry = permits('retry') && !job.archived && isStopped(job.status);
   const open = (name: TaskName) => setQuery({ task: `${name.stage}/${name.part}` });
   const rungs = useRungs(job);
+  const waits = isMoving && !job.archived && grid !== undefined && [...grid.stages.values()].every((cells) => countOf(cells, 'running') === 0);
   return (
     <div class="stack job">
       <JobHeader job={job} grid={grid} />
-      <Notices job={job} />
+      {waits && <Why job={id} />}
+      <Notices job={job} explainsWaits={waits} />
       <Panel
         title="Stages"
         isFlush
@@ -187,8 +190,8 @@ function taskIn(text: string | null): TaskName | null {
   return Number.isInteger(part) && part >= 0 ? { stage: text.slice(0, slash), part } : null;
 }
 
-function Notices({ job }: { job: JobDetail }) {
-  const waits = job.stages.filter((stage) => stage.waits_for.length);
+function Notices({ job, explainsWaits }: { job: JobDetail; explainsWaits: boolean }) {
+  const waits = explainsWaits ? [] : job.stages.filter((stage) => stage.waits_for.length);
   return (
     <>
       {job.error !== null && job.status !== 'completed' && <Problem error={job.error} title={job.status === 'quarantined' ? 'The job is quarantined' : isActive(job.status) ? 'It failed before' : 'The job failed'} />}

@@ -29,6 +29,8 @@ import type { JobRow } from './jobs/rows';
 const ROW = 36;
 const NARROW_ROW = 58;
 const SELECTION = 40;
+/** The status of an answer to a search that is not understood. */
+const REFUSED = 422;
 const ACTIONS: readonly JobAction[] = ['retry', 'reprioritise', 'quarantine', 'cancel'];
 
 interface Tab {
@@ -55,15 +57,11 @@ export default function Jobs(_: PageProps) {
     list.start();
     return () => list.stop();
   }, [list]);
-  const pipelines = useResource(
-    () => ({ load: async (signal) => [...new Set((await api.get('/api/v1/pipelines', { signal })).map((each) => each.name))].sort(), matters: () => false }),
-    [],
-  );
   return (
     <div class="jobs">
       <StatusTabs filter={filter} />
       <div class="jobs-bar">
-        <SearchField pipelines={pipelines.value.value ?? []} />
+        <SearchField error={list.error.value?.status === REFUSED ? list.error.value : null} />
         <ColumnMenu />
       </div>
       <JobTable key={text} list={list} filter={filter} />
@@ -81,7 +79,7 @@ function StatusTabs({ filter }: { filter: JobFilter }) {
     [],
   );
   const counts = overview.value.value?.jobs;
-  const isPlain = !filter.isFlagged && !filter.isArchived;
+  const isPlain = !filter.isFlagged && !filter.isArchived && !filter.terms;
   const current = isPlain ? filter.statuses.join(',') : null;
   const countOf = (tab: Tab): string | null => {
     if (!counts || !tab.statuses.length) return null;
@@ -185,6 +183,13 @@ function JobTable({ list, filter }: { list: JobList; filter: JobFilter }) {
     [list],
   );
 
+  if (!rows && list.error.value?.status === REFUSED) {
+    return (
+      <EmptyState icon="filter" title="This search is not understood">
+        <p>The field above says why. Searches are written as for <code>reel jobs</code>.</p>
+      </EmptyState>
+    );
+  }
   if (!rows) {
     return list.error.value ? (
       <ErrorState error={list.error.value} retry={() => void list.readAgain()} />
@@ -232,7 +237,7 @@ function JobTable({ list, filter }: { list: JobList; filter: JobFilter }) {
               </button>
             )}
             <span class="grow" />
-            {canWrite && !filter.isFlagged && rows.length > 0 && (
+            {canWrite && !filter.isFlagged && !filter.terms && rows.length > 0 && (
               <Menu
                 label={
                   <>
@@ -251,7 +256,7 @@ function JobTable({ list, filter }: { list: JobList; filter: JobFilter }) {
           </>
         )}
       </div>
-      {list.error.value && (
+      {list.error.value && list.error.value.status !== REFUSED && (
         <div class="notice error" role="alert">
           {list.error.value.message}
         </div>

@@ -17,6 +17,9 @@ import { Problem } from './Problem';
 import { Logs } from './Logs';
 import { Steps } from './Steps';
 import type { TaskName } from './tasks';
+import { Why } from './Why';
+
+const WAITING: readonly string[] = ['new', 'ready', 'retrying'];
 
 export function TaskDialog({ job, task, isActive, canRetry, onRetry, onClose }: { job: string; task: TaskName; isActive: boolean; canRetry: boolean; onRetry: () => void; onClose: () => void }) {
   const tab = useSignal('steps');
@@ -62,6 +65,7 @@ export function TaskDialog({ job, task, isActive, canRetry, onRetry, onClose }: 
             )}
             {shown.message && <span class="muted">{shown.message}</span>}
           </div>
+          {isActive && WAITING.includes(shown.claim_state === 'Retrying' ? 'retrying' : shown.status) && <Why job={job} task={task} />}
           <dl class="facts">
             <dt>Worker</dt>
             <dd>{shown.worker ? isAdmin.value ? <a href={hrefOf(['workers'], { name: shown.worker })}>{shown.worker}</a> : shown.worker : '–'}</dd>

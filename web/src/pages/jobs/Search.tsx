@@ -1,19 +1,22 @@
-/** The search field: qualifiers with suggestions, or the id of a job. */
+/** The search field: the grammar of `reel jobs` with suggestions of the server, or the id of a job. */
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { api, type ApiError } from '../../api/client';
 import { Icon } from '../../components/Icon';
 import { hrefOf, navigate, query, setQuery } from '../../router';
-import { addressParams, filterOf, parseSearch, searchText, suggestions } from './filter';
+import { addressParams, filterOf, isWhole, ownSuggestions, parseSearch, searchText, type Suggestion } from './filter';
 
-export function SearchField({ pipelines }: { pipelines: readonly string[] }) {
+/** `error` is why the server refused the search that is shown. */
+export function SearchField({ error }: { error: ApiError | null }) {
   const shown = searchText(filterOf(query.value));
   const [text, setText] = useState(shown);
   const [isOpen, setOpen] = useState(false);
   const [at, setAt] = useState(-1);
-  const [problem, setProblem] = useState('');
   const field = useRef<HTMLInputElement>(null);
   const list = useId();
-  const found = isOpen ? suggestions(text, pipelines) : [];
+  const found = useSuggestions(text, isOpen);
+  const problem = error && text === shown ? error : null;
+  const current = found[at];
 
   useEffect(() => setText(shown), [shown]);
   useEffect(() => {
@@ -24,35 +27,38 @@ export function SearchField({ pipelines }: { pipelines: readonly string[] }) {
 
   const submit = (value: string) => {
     const search = parseSearch(value);
-    setProblem(search.unknown.length ? `not understood: ${search.unknown.join(' ')}` : '');
-    if (search.unknown.length) return;
     setOpen(false);
     if (search.job) navigate(hrefOf(['jobs', search.job]));
-    else setQuery(addressParams(search.filter), { push: true });
+    else {
+      setText(searchText(search.filter));
+      setQuery(addressParams(search.filter), { push: true });
+    }
   };
-  const choose = (value: string) => {
-    const isComplete = !value.endsWith(':');
-    setText(value + (isComplete ? ' ' : ''));
+  const choose = (suggestion: Suggestion) => {
     setAt(-1);
     field.current?.focus();
-    if (isComplete) submit(value);
-    setOpen(!isComplete);
+    if (isWhole(suggestion)) submit(suggestion.text);
+    else {
+      setText(suggestion.text);
+      setOpen(true);
+    }
+  };
+  const move = (step: number) => {
+    setOpen(true);
+    // Before the first option is the text itself.
+    if (found.length) setAt(((at + 1 + step + found.length + 1) % (found.length + 1)) - 1);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      event.preventDefault();
-      setOpen(true);
-      const step = event.key === 'ArrowDown' ? 1 : -1;
-      setAt(found.length ? (at + step + found.length + (at < 0 && step < 0 ? 1 : 0)) % found.length : -1);
-    } else if (event.key === 'Enter') {
-      event.preventDefault();
-      const chosen = found[at];
-      if (chosen) choose(chosen.text);
-      else submit(text);
-    } else if (event.key === 'Escape') {
-      if (isOpen && found.length) setOpen(false);
-      else field.current?.blur();
-    }
+    const actions: Record<string, () => void> = {
+      ArrowDown: () => move(1),
+      ArrowUp: () => move(-1),
+      Enter: () => (current ? choose(current) : submit(text)),
+      Escape: () => (found.length ? setOpen(false) : field.current?.blur()),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
   };
   return (
     <div class="jobs-search">
@@ -67,35 +73,59 @@ export function SearchField({ pipelines }: { pipelines: readonly string[] }) {
         aria-expanded={found.length > 0}
         aria-controls={list}
         aria-autocomplete="list"
-        aria-invalid={problem !== ''}
-        placeholder="Id, or status: pipeline: user: is:flagged"
+        aria-activedescendant={current && `${list}-${at}`}
+        aria-invalid={problem !== null}
+        aria-describedby={problem ? `${list}-problem` : undefined}
+        placeholder='Id, or status:failed created:<7d error~"disk full"'
         spellcheck={false}
         autoComplete="off"
         value={text}
         onFocus={() => setOpen(true)}
-        onBlur={() => setTimeout(() => setOpen(false), 150)}
+        onBlur={() => setOpen(false)}
         onInput={(event) => {
           setText(event.currentTarget.value);
           setOpen(true);
           setAt(-1);
-          setProblem('');
         }}
         onKeyDown={onKeyDown}
       />
-      {found.length > 0 && (
-        <div class="menu-list" data-align="left" id={list} role="listbox">
-          {found.map((each, index) => (
-            <button key={each.shown} type="button" role="option" tabIndex={-1} class="menu-item mono" data-current={index === at} aria-selected={index === at} onMouseDown={(event) => event.preventDefault()} onClick={() => choose(each.text)}>
-              {each.shown}
-            </button>
-          ))}
-        </div>
-      )}
+      <div class="menu-list" data-align="left" id={list} role="listbox" aria-label="Suggestions" hidden={!found.length}>
+        {found.map((each, index) => (
+          <div
+            key={each.shown}
+            id={`${list}-${index}`}
+            role="option"
+            class="menu-item"
+            data-current={index === at}
+            aria-selected={index === at}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => choose(each)}
+          >
+            <span class="mono">{each.shown}</span> {each.example && !isWhole(each) && <span class="muted small mono">{each.example}</span>}
+          </div>
+        ))}
+      </div>
       {problem && (
-        <div class="jobs-problem tone-failed small" role="alert">
-          {problem}
+        <div class="jobs-problem tone-failed small" role="alert" id={`${list}-problem`}>
+          {problem.message}
+          {problem.hint && <span class="muted"> – {problem.hint}</span>}
         </div>
       )}
     </div>
   );
+}
+
+/** How the text may go on; the suggestions of an earlier text are shown until those of this one are there. */
+function useSuggestions(text: string, isOpen: boolean): readonly Suggestion[] {
+  const [found, setFound] = useState<readonly Suggestion[]>([]);
+  useEffect(() => {
+    if (!isOpen) return;
+    const abort = new AbortController();
+    api.get('/api/v1/jobs/suggestions', { query: { q: text }, signal: abort.signal }).then(
+      (suggested) => setFound([...suggested, ...ownSuggestions(text)]),
+      () => undefined, // a search can be written without suggestions
+    );
+    return () => abort.abort();
+  }, [text, isOpen]);
+  return isOpen ? found : [];
 }

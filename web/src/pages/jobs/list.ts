@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { ApiError, api } from '../../api/client';
 import type { EventMessage } from '../../api/types';
 import { following, listen, type Batch } from '../../live/feed';
-import type { JobFilter } from './filter';
+import { searchOf, type JobFilter } from './filter';
 import { applyEvents, mergeRows, rowOf, type JobRow } from './rows';
 
 const PAGE = 100;
@@ -12,6 +12,9 @@ const LARGEST_PAGE = 500;
 /** The least milliseconds between two reads of the first page that events cause; a slow read has longer pauses. */
 const EVERY = 200;
 const PAUSE_PER_READ = 3;
+/** Rows of a search after which no further page is read, and pages after which the reader must ask for more. */
+const ENOUGH = 20;
+const MAX_PAGES = 10;
 
 export class JobList {
   readonly rows = signal<readonly JobRow[] | undefined>(undefined);
@@ -91,29 +94,35 @@ export class JobList {
     const began = Date.now();
     this.nextRead = began + EVERY;
     try {
-      const { statuses, pipeline, user, isFlagged, isArchived } = this.filter;
-      const page = await api.get('/api/v1/jobs', {
-        query: {
-          status: statuses.length ? (statuses as ('running' | JobRow['status'])[]) : null,
-          pipeline: pipeline || null,
-          user_id: user || null,
-          flagged: isFlagged,
-          archived: isArchived,
-          limit,
-          after: after ?? null,
-        },
-        signal: aborted,
-      });
+      const page = await this.load(limit, after ?? null, aborted);
       if (aborted.aborted) return;
       this.error.value = null;
       this.isReading.value = false;
       this.nextRead = Math.max(this.nextRead, Date.now() + PAUSE_PER_READ * (Date.now() - began));
-      done(page.items.map(rowOf), page.after);
+      done(page.items, page.after);
     } catch (error) {
       if (aborted.aborted) return;
       this.isReading.value = false;
       this.error.value = error instanceof ApiError ? error : new ApiError(0, String(error));
     }
+  }
+
+  /** Load a page. One of a search may have few rows, or none, before the last: then it is read on. */
+  private async load(limit: number, after: string | null, aborted: AbortSignal): Promise<{ items: JobRow[]; after: string | null }> {
+    const { statuses, pipeline, user, isFlagged, isArchived } = this.filter;
+    const search = searchOf(this.filter);
+    const plain = { status: statuses.length ? (statuses as ('running' | JobRow['status'])[]) : null, pipeline: pipeline || null, user_id: user || null };
+    const items: JobRow[] = [];
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const page = await api.get('/api/v1/jobs', {
+        query: { ...(search ? { q: search } : plain), flagged: isFlagged, archived: isArchived, limit, after },
+        signal: aborted,
+      });
+      items.push(...page.items.map(rowOf));
+      after = page.after;
+      if (after === null || items.length >= Math.min(limit, ENOUGH)) break;
+    }
+    return { items, after };
   }
 
   private take(batch: Batch): void {
@@ -130,7 +139,7 @@ export class JobList {
     if (applied.needsRead && !this.timer) {
       this.timer = setTimeout(() => {
         this.timer = null;
-        void this.readNewest();
+        void (this.filter.terms ? this.readAgain() : this.readNewest());
       }, Math.max(0, this.nextRead - Date.now()));
     }
   }
