@@ -194,6 +194,23 @@ async def test_the_newest_completed_version_plays(engine: Engine) -> None:
     assert detail.versions[0].outputs == {"publish": {"master": "m.m3u8"}}
 
 
+@pytest.mark.parametrize(
+    "result, shown",
+    [
+        ({"poster": "a/poster.jpg", "rungs": ["720p", "360p"], "duration": 2}, ("a/poster.jpg", ("720p", "360p"), 2.0)),
+        ({"poster": 7, "rungs": "720p", "duration": "long"}, (None, (), None)),
+        ({}, (None, (), None)),
+    ],
+)
+async def test_a_list_shows_the_picture_and_qualities_of_what_plays(
+    engine: Engine, result: dict[str, Json], shown: tuple[Any, ...]
+) -> None:
+    await a_video(engine)
+    await finish(engine, await a_worker(engine), {"publish": result})
+    (video,) = (await Videos(engine).list()).items
+    assert (video.poster, video.rungs, video.duration) == shown
+
+
 async def test_a_retranscode_that_fails_leaves_the_old_version_playing(engine: Engine) -> None:
     video_id, (first,) = await a_library(engine, 1)
     second = await Videos(engine).retranscode(video_id)

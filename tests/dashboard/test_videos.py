@@ -41,6 +41,8 @@ def test_a_video_is_uploaded_played_and_rolled_back(signed_in: Page, deployment:
     video = until_ready(deployment, 1)
     card = signed_in.locator(f"[data-video='{video['id']}']")
     expect(card).to_contain_text("a clip")
+    picture = card.locator("img")
+    until_true(lambda: picture.evaluate("image => image.naturalWidth") > 0, "the poster")
     card.get_by_role("link").first.click()
     signed_in.locator("video").wait_for()
     signed_in.evaluate("document.querySelector('video').muted = true")

@@ -278,7 +278,8 @@ async def test_a_video_in_listings_and_alone_with_its_versions(engine: Engine, m
     for job_id, day in ((first, 1), (second, 2)):
         overwrite(manual_sql, "jobs", f"id = {job_id}", status="completed", finished_at=at(day))
     overwrite(manual_sql, "jobs", f"id = {third}", status="failed", finished_at=at(3), error={"is": "error"})
-    overwrite(manual_sql, "tasks", f"job_id = {second}", status="done", result={"duration": 12.5})
+    result = {"duration": 12.5, "poster": "is/poster.jpg", "rungs": ["is rung"]}
+    overwrite(manual_sql, "tasks", f"job_id = {second}", status="done", result=result)
     values = {
         "title": "is title",
         "source": "is source",
@@ -294,7 +295,7 @@ async def test_a_video_in_listings_and_alone_with_its_versions(engine: Engine, m
     }
     overwrite(manual_sql, "videos", f"id = {video_id}", **values)
     derived = {"status": VideoStatus.READY, "current": second, "latest": third}
-    expected = {"id": video_id, **values, **derived, "error": {"is": "error"}, "duration": 12.5}
+    expected = {"id": video_id, **values, **derived, **result, "error": {"is": "error"}, "rungs": ("is rung",)}
     detail = await Videos(engine).get(video_id)
     for shown in (detail.video, *(await Videos(engine).list(deleted=True)).items):
         assert_shows(shown, Video, expected)

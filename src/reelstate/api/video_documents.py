@@ -31,6 +31,8 @@ VIDEO: Final[dict[str, Any]] = {
     "deleted_at": None,
     "error": None,
     "duration": 93.4,
+    "poster": "videos/244813922304/244813922305/poster.jpg",
+    "rungs": ["1080p", "720p"],
 }
 Priority = Annotated[int, Field(ge=0, le=10)] | Literal["low", "normal", "high", "critical"]
 Qualities = Annotated[list[Annotated[str, Field(max_length=100)]], Field(min_length=1, max_length=50)]
@@ -118,6 +120,8 @@ class VideoDocument(BaseModel):
     version: int = Field(description="+1 with every change of the video; its ETag.")
     error: Json = Field(description="Why the latest version failed; null unless it did.")
     duration: float | None = Field(description="Seconds of the version that plays.")
+    poster: str | None = Field(description="The file of its picture; null where it has none.")
+    rungs: list[str] = Field(description="The names of its qualities.")
 
 
 @like(Quality)

@@ -112,6 +112,10 @@ class Video:
     """Why the latest version failed; None unless it did."""
     duration: float | None
     """Seconds of the version that plays."""
+    poster: str | None
+    """The file of its picture."""
+    rungs: tuple[str, ...]
+    """The names of its qualities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

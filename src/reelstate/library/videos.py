@@ -65,6 +65,8 @@ class VideoRow(NamedTuple):
     deleted_at: datetime | None
     error: Json
     duration: float | None
+    poster: str | None
+    rungs: Json
 
 
 class IdRow(NamedTuple):
@@ -307,8 +309,11 @@ async def _load_videos(transaction: Transaction, wanted: VideoFilter, first: int
 def _video(row: VideoRow) -> Video:
     columns = row._asdict()
     latest = columns.pop("latest_status")
+    rungs = columns.pop("rungs")
     return Video(
-        **columns, status=video_status(row.current, None if latest is None else known_status(JobStatus, latest))
+        **columns,
+        rungs=tuple(map(str, rungs)) if isinstance(rungs, list) else (),
+        status=video_status(row.current, None if latest is None else known_status(JobStatus, latest)),
     )
 
 

@@ -5709,6 +5709,7 @@ export interface components {
          *       "id": 244813922304,
          *       "latest": 244813922305,
          *       "plays": "/api/v1/videos/244813922304/files/videos/244813922304/master.m3u8",
+         *       "poster": "videos/244813922304/244813922305/poster.jpg",
          *       "progress": 100,
          *       "published": 244813922305,
          *       "qualities": [
@@ -5722,6 +5723,10 @@ export interface components {
          *           "started_at": "2026-01-01T12:00:02Z",
          *           "status": "completed"
          *         }
+         *       ],
+         *       "rungs": [
+         *         "1080p",
+         *         "720p"
          *       ],
          *       "source": "https://example.com/movie.mov",
          *       "status": "ready",
@@ -5797,6 +5802,16 @@ export interface components {
              */
             duration: number | null;
             /**
+             * Poster
+             * @description The file of its picture; null where it has none.
+             */
+            poster: string | null;
+            /**
+             * Rungs
+             * @description The names of its qualities.
+             */
+            rungs: string[];
+            /**
              * Plays
              * @description The path of the playlist of the current version, or of the one in progress.
              */
@@ -5826,7 +5841,12 @@ export interface components {
          *       "duration": 93.4,
          *       "id": 244813922304,
          *       "latest": 244813922305,
+         *       "poster": "videos/244813922304/244813922305/poster.jpg",
          *       "published": 244813922305,
+         *       "rungs": [
+         *         "1080p",
+         *         "720p"
+         *       ],
          *       "source": "https://example.com/movie.mov",
          *       "status": "ready",
          *       "title": "Holiday",
@@ -5898,6 +5918,16 @@ export interface components {
              * @description Seconds of the version that plays.
              */
             duration: number | null;
+            /**
+             * Poster
+             * @description The file of its picture; null where it has none.
+             */
+            poster: string | null;
+            /**
+             * Rungs
+             * @description The names of its qualities.
+             */
+            rungs: string[];
         };
         /**
          * VideoStatus

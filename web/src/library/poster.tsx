@@ -1,8 +1,8 @@
-/** Pictures of videos, and what lists show of a video beyond its own fields. */
+/** Pictures and files of videos. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { addressOf, api } from '../api/client';
-import type { Video, VideoDetail, VideoVersion } from '../api/types';
+import { useState } from 'preact/hooks';
+import { addressOf } from '../api/client';
+import type { VideoDetail, VideoVersion } from '../api/types';
 import { Icon } from '../components/Icon';
 
 /** Return the outputs of the stage that publishes a version. */
@@ -27,43 +27,6 @@ export function posterOf(detail: VideoDetail | undefined, job?: number): URL | n
   const version = detail.versions.find((each) => (job === undefined ? each.current : each.job === job));
   const key = publishedOf(version).poster;
   return key && !version?.removed_at ? fileOf(detail.id, key) : null;
-}
-
-const known = new Map<string, VideoDetail>();
-const MAX_KNOWN = 600;
-
-/** Return the details of a video once it is seen; `key` names the state of the video that they belong to. */
-export function useDetail(video: Video, isSeen: boolean): VideoDetail | undefined {
-  const key = `${video.id}:${video.version}:${video.current}:${video.status}:${video.latest}`;
-  const [, setCount] = useState(0);
-  useEffect(() => {
-    if (!isSeen || known.has(key)) return;
-    const abort = new AbortController();
-    api.get('/api/v1/videos/{video_id}', { path: { video_id: String(video.id) }, signal: abort.signal }).then(
-      (detail) => {
-        if (known.size >= MAX_KNOWN) known.clear();
-        known.set(key, detail);
-        setCount((count) => count + 1);
-      },
-      () => undefined,
-    );
-    return () => abort.abort();
-  }, [key, isSeen]);
-  return known.get(key);
-}
-
-/** Tell when an element comes near the visible part of the page. */
-export function useSeen() {
-  const place = useRef<HTMLElement>(null);
-  const [isSeen, setSeen] = useState(false);
-  useEffect(() => {
-    const element = place.current;
-    if (!element || isSeen) return;
-    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && setSeen(true), { rootMargin: '200px' });
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [isSeen]);
-  return { place, isSeen };
 }
 
 /** A poster, or a quiet place for it. Its place never changes its size. */

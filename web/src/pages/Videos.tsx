@@ -13,7 +13,7 @@ import { Time } from '../components/Time';
 import { plural } from '../format';
 import { useShortcuts } from '../keyboard';
 import { playTime } from '../library/manifest';
-import { pathAddress, Poster, posterOf, useDetail, useSeen } from '../library/poster';
+import { fileOf, Poster } from '../library/poster';
 import { Restore } from '../library/restore';
 import { SubmitDialog } from '../library/Submit';
 import { addFiles, restoreUploads, uploads } from '../library/uploads';
@@ -29,7 +29,6 @@ const SEARCHED = 500;
 const STATUSES = ['pending', 'processing', 'ready', 'failed'] as const;
 type VideoStatus = (typeof STATUSES)[number];
 /** What newer servers add to the items of the list. */
-type Item = Video & { poster?: string | null; qualities?: string[] };
 
 const isSubmitOpen = signal(false);
 
@@ -48,7 +47,7 @@ export default function Videos(_: PageProps) {
   const isDeleted = query.value.get('deleted') === '1';
   const [limit, setLimit] = useState(PAGE);
   const list = useResource(() => ({ load: (abort) => readVideos(status, text, isDeleted, limit, abort), matters: (batch) => batch.events.some((event) => event.kind === 'event' && event.entity === 'job'), every: 1500 }), [status, text, isDeleted, limit]);
-  const shown = useRef<{ items: Item[]; isMore: boolean } | undefined>(undefined);
+  const shown = useRef<{ items: Video[]; isMore: boolean } | undefined>(undefined);
   if (list.value.value) shown.current = list.value.value;
   const found = list.value.value ?? (text ? undefined : shown.current);
   const canWrite = may('jobs:write');
@@ -143,8 +142,8 @@ export default function Videos(_: PageProps) {
 
 const WORDS: Record<VideoStatus, string> = { pending: 'Pending', processing: 'Processing', ready: 'Ready', failed: 'Failed' };
 
-async function readVideos(status: VideoStatus | undefined, text: string, isDeleted: boolean, limit: number, abort: AbortSignal): Promise<{ items: Item[]; isMore: boolean }> {
-  const items: Item[] = [];
+async function readVideos(status: VideoStatus | undefined, text: string, isDeleted: boolean, limit: number, abort: AbortSignal): Promise<{ items: Video[]; isMore: boolean }> {
+  const items: Video[] = [];
   let after: string | null = null;
   const most = text || isDeleted ? SEARCHED : limit;
   do {
@@ -157,16 +156,11 @@ async function readVideos(status: VideoStatus | undefined, text: string, isDelet
   return { items: kept, isMore: after !== null && !text && !isDeleted };
 }
 
-function Card({ video }: { video: Item }) {
-  const { place, isSeen } = useSeen();
-  const needsDetail = video.poster === undefined || video.status === 'processing';
-  const detail = useDetail(video, isSeen && needsDetail);
-  const poster = video.poster ? pathAddress(video.poster) : posterOf(detail);
-  const qualities = video.qualities ?? detail?.qualities.filter((each) => each.status === 'completed').map((each) => each.quality) ?? [];
+function Card({ video }: { video: Video }) {
   const isRunning = video.status === 'processing' || video.status === 'pending';
   return (
-    <article ref={place} class="video-card" data-video={video.id} data-deleted={video.deleted_at !== null}>
-      <Poster src={poster} />
+    <article class="video-card" data-video={video.id} data-deleted={video.deleted_at !== null}>
+      <Poster src={video.poster === null ? null : fileOf(video.id, video.poster)} />
       {video.duration !== null && <span class="video-length">{playTime(video.duration)}</span>}
       <a class="video-title truncate" href={hrefOf(['videos', String(video.id)])} title={video.title || video.source}>
         {video.title || nameOf(video.source)}
@@ -187,7 +181,7 @@ function Card({ video }: { video: Item }) {
           <span class="truncate small tone-failed">{messageOf(video.error)}</span>
         ) : (
           <>
-            {qualities.slice(0, 4).map((each) => (
+            {video.rungs.slice(0, 4).map((each) => (
               <span key={each} class="tag">
                 {each}
               </span>

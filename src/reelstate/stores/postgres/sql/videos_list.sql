@@ -4,10 +4,9 @@ SELECT v.id, v.title, v.source, v.user_id, v.pinned, coalesce(v.pinned, complete
        latest.id AS latest, latest.status AS latest_status,
        v.version, v.actor, v.reason, v.created_at, v.changed_at, v.deleted_at,
        CASE WHEN latest.status IN ('failed', 'quarantined') THEN latest.error END AS error,
-       (SELECT CASE WHEN jsonb_typeof(t.result -> 'duration') = 'number' THEN (t.result ->> 'duration')::float8 END
-        FROM reelstate.tasks t
-        WHERE t.job_id = coalesce(v.pinned, completed.id) AND t.part = 0
-          AND t.stage = (SELECT max(s.stage) FROM reelstate.stages s WHERE s.job_id = t.job_id)) AS duration
+       CASE WHEN jsonb_typeof(published.result -> 'duration') = 'number' THEN (published.result ->> 'duration')::float8 END AS duration,
+       CASE WHEN jsonb_typeof(published.result -> 'poster') = 'string' THEN published.result ->> 'poster' END AS poster,
+       CASE WHEN jsonb_typeof(published.result -> 'rungs') = 'array' THEN published.result -> 'rungs' ELSE '[]' END AS rungs
 FROM reelstate.videos v
 LEFT JOIN LATERAL (
     SELECT j.id FROM reelstate.jobs j
@@ -18,6 +17,10 @@ LEFT JOIN LATERAL (
     SELECT j.id, j.status, j.error FROM reelstate.jobs j
     WHERE j.resource_id = v.id
     ORDER BY j.id DESC LIMIT 1) AS latest ON true
+LEFT JOIN LATERAL (
+    SELECT t.result FROM reelstate.tasks t
+    WHERE t.job_id = coalesce(v.pinned, completed.id) AND t.part = 0
+      AND t.stage = (SELECT max(s.stage) FROM reelstate.stages s WHERE s.job_id = t.job_id)) AS published ON true
 WHERE v.id BETWEEN %(first)s AND %(last)s
   AND (%(statuses)s::text[] IS NULL OR %(ready)s
        OR v.id = ANY (ARRAY(SELECT resource_id FROM reelstate.jobs

@@ -35,7 +35,15 @@ SELECT f.id, f.title, f.source, f.user_id, f.pinned, coalesce(f.pinned, f.comple
                     THEN json_extract(t.result, '$.duration') + 0.0 END
         FROM tasks AS t
         WHERE t.job_id = coalesce(f.pinned, f.completed) AND t.part = 0
-          AND t.stage = (SELECT max(s.stage) FROM stages AS s WHERE s.job_id = t.job_id)) AS duration
+          AND t.stage = (SELECT max(s.stage) FROM stages AS s WHERE s.job_id = t.job_id)) AS duration,
+       (SELECT CASE WHEN json_type(t.result, '$.poster') = 'text' THEN json_extract(t.result, '$.poster') END
+        FROM tasks AS t
+        WHERE t.job_id = coalesce(f.pinned, f.completed) AND t.part = 0
+          AND t.stage = (SELECT max(s.stage) FROM stages AS s WHERE s.job_id = t.job_id)) AS poster,
+       (SELECT CASE WHEN json_type(t.result, '$.rungs') = 'array' THEN json_extract(t.result, '$.rungs') END
+        FROM tasks AS t
+        WHERE t.job_id = coalesce(f.pinned, f.completed) AND t.part = 0
+          AND t.stage = (SELECT max(s.stage) FROM stages AS s WHERE s.job_id = t.job_id)) AS rungs
 FROM found AS f LEFT JOIN jobs AS l ON l.id = f.latest
 WHERE :statuses IS NULL
    OR CASE WHEN f.completed IS NOT NULL THEN :ready ELSE l.status IN (SELECT value FROM json_each(:statuses)) END
