@@ -13,7 +13,8 @@ from tests.dashboard.conftest import open_page, serious, sign_in
 from tests.dashboard.deployment import Deployment
 from tests.waiting import until_true
 
-WIDTHS = (320, 1280, 2560)
+WIDTHS = PHONE, DESKTOP, WALL = (320, 1280, 2560)
+Theme = Literal["dark", "light"]
 FIXED = (
     "",
     "jobs",
@@ -60,24 +61,28 @@ def pages(deployment: Deployment) -> list[str]:
 def test_every_page_is_free_of_errors_and_accessible(
     deployment: Deployment, page: Page, pages: list[str], axe: Path
 ) -> None:
-    """With SQLite dark, with PostgreSQL light: both sides of a page are in its styles alone."""
-    theme: Literal["dark", "light"] = "dark" if deployment.database.startswith("sqlite") else "light"
-    page.emulate_media(color_scheme=theme)
+    """Each page is dark on one width and light on another, and the other way round with the other store."""
+    themes: list[Theme] = ["dark", "light"]
+    if not deployment.database.startswith("sqlite"):
+        themes.reverse()
     asked: set[str] = set()
     page.on("request", lambda request: asked.add(urlsplit(request.url).netloc))
     sign_in(page, deployment, deployment.admin_key)
     findings: list[str] = []
     wide = {}
     for address in pages:
-        page.set_viewport_size({"width": WIDTHS[1], "height": 900})
+        page.emulate_media(color_scheme=themes[0])
+        page.set_viewport_size({"width": DESKTOP, "height": 900})
         open_page(page, deployment, address)
         settle(page)
-        if found := serious(page, axe):
-            findings += [f"{address}: {each}" for each in found]
+        findings += [f"{address} {themes[0]} {DESKTOP}: {each}" for each in serious(page, axe)]
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             if (needed := settled_width(page, width)) > width:
                 wide[address, width] = needed
+        page.set_viewport_size({"width": PHONE, "height": 900})
+        page.emulate_media(color_scheme=themes[1])
+        findings += [f"{address} {themes[1]} {PHONE}: {each}" for each in serious(page, axe)]
     assert not findings, "\n".join(findings)
     assert wide == {}, "nothing makes the page itself scroll sideways"
     assert asked - {""} == {urlsplit(deployment.url).netloc}, "nothing is fetched from elsewhere"

@@ -37,3 +37,10 @@ describe('the strip of a schedule', () => {
     expect(itemsOf({ runs: [run], upcoming: ['2026-11-18T21:00:00Z'] })).toMatchObject([{ job: '7', label: 'tick: failed (late)' }, { kind: 'next', at: NOW + HOUR }]);
   });
 });
+
+it('marks with a count do not cover each other', () => {
+  const many = Array.from({ length: 40 }, (_, index) => item(NOW + index * 15 * 60_000, 'pending', 'next'));
+  const marks = layoutStrip(many, NOW, DAY);
+  for (const [index, mark] of marks.entries()) if (index) expect(mark.left - (marks[index - 1]?.left ?? 0)).toBeGreaterThanOrEqual(3.6);
+  expect(marks.reduce((sum, mark) => sum + mark.items.length, 0)).toBe(40);
+});

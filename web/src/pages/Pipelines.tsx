@@ -23,12 +23,9 @@ import { wordsOf } from '../status';
 import '../styles/job.css';
 import '../styles/pipelines.css';
 import '../styles/tables.css';
-import { placeStages } from './job/Graph';
+import { HEIGHT, placeStages } from './job/Graph';
 import { fieldsOf } from './pipelines/schema';
 import { SubmitJob } from './pipelines/Submit';
-
-const WIDTH = 106;
-const HEIGHT = 46;
 
 export default function Pipelines({ params }: PageProps) {
   const name = params['name'];
@@ -286,7 +283,7 @@ function StagePicture({ pipeline }: { pipeline: Pipeline }) {
           const at = placed.nodes.get(stage.name);
           return (
             at && (
-              <div key={stage.name} class="pipeline-node" data-each={stage.each !== null} style={{ left: `${at.x}px`, top: `${at.y}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` }}>
+              <div key={stage.name} class="pipeline-node" data-each={stage.each !== null} style={{ left: `${at.x}px`, top: `${at.y}px`, width: `${placed.nodeWidth}px`, height: `${HEIGHT}px` }}>
                 <strong class="truncate">{stage.name}</strong>
                 <span class="small muted truncate">{stage.each ? 'fans out' : wordsOf(stage.phase)}</span>
               </div>

@@ -8,10 +8,16 @@ import { layered } from '../../layered';
 import { toneOf } from '../../status';
 import { countOf, type JobGrid } from './grid';
 
-const WIDTH = 106;
-const HEIGHT = 46;
+/** Pixels of a stage: as wide as the longest name needs, within limits. */
+const LEAST_WIDTH = 96;
+const MAX_WIDTH = 190;
+const BESIDE_NAME = 34;
+const CHARACTER = 7.4;
+export const HEIGHT = 46;
 
 interface Placed {
+  /** The width of each node. */
+  nodeWidth: number;
   nodes: Map<string, { x: number; y: number }>;
   edges: { from: string; to: string; path: string }[];
   width: number;
@@ -20,8 +26,10 @@ interface Placed {
 
 /** Lay out the stages from left to right. */
 export function placeStages(stages: readonly { name: string; after: readonly string[] }[]): Placed {
-  const { edges, ...placed } = layered(stages, { width: WIDTH, height: HEIGHT, layerGap: 20, nodeGap: 10, margin: 2 });
-  return { ...placed, edges: edges.map(({ from, to, points }) => ({ from, to, path: curve(points) })) };
+  const longest = stages.reduce((most, stage) => Math.max(most, stage.name.length), 0);
+  const nodeWidth = Math.min(MAX_WIDTH, Math.max(LEAST_WIDTH, Math.ceil(BESIDE_NAME + CHARACTER * longest)));
+  const { edges, ...placed } = layered(stages, { width: nodeWidth, height: HEIGHT, layerGap: 16, nodeGap: 10, margin: 2 });
+  return { ...placed, nodeWidth, edges: edges.map(({ from, to, points }) => ({ from, to, path: curve(points) })) };
 }
 
 /** Join points by curves that leave and arrive level; two points at one height are joined by a line. */
@@ -59,14 +67,14 @@ export function StageGraph(props: StageGraphProps) {
         </svg>
         {props.stages.map((stage) => {
           const at = placed.nodes.get(stage.name);
-          return at && <Node key={stage.name} stage={stage} x={at.x} y={at.y} {...props} />;
+          return at && <Node key={stage.name} stage={stage} x={at.x} y={at.y} width={placed.nodeWidth} {...props} />;
         })}
       </div>
     </div>
   );
 }
 
-function Node({ stage, x, y, grid, isActive, selected, onSelect }: StageGraphProps & { stage: Stage; x: number; y: number }) {
+function Node({ stage, x, y, width, grid, isActive, selected, onSelect }: StageGraphProps & { stage: Stage; x: number; y: number; width: number }) {
   const cells = grid?.stages.get(stage.name);
   const total = cells?.size || stage.total;
   const done = cells ? countOf(cells, 'done') + countOf(cells, 'skipped') : stage.done + stage.skipped;
@@ -84,12 +92,13 @@ function Node({ stage, x, y, grid, isActive, selected, onSelect }: StageGraphPro
       title={[stage.name, total ? `${number(done)} of ${number(total)}` : '', `phase ${stage.phase}`, stage.needs.length && `needs ${stage.needs.join(', ')}`, stage.waits_for.length && `no worker has ${stage.waits_for.join(', ')}`]
         .filter(Boolean)
         .join('\n')}
-      style={{ left: `${x}px`, top: `${y}px`, width: `${WIDTH}px`, height: `${HEIGHT}px` }}
+      style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${HEIGHT}px` }}
       onClick={() => onSelect(selected === stage.name ? '' : stage.name)}
     >
       <span class="graph-line">
         <Mark tone={toneOf(status)} />
-        <span class="truncate graph-name">{stage.name}</span> <span class="visually-hidden">{status}</span>
+        <span class="truncate graph-name">{stage.name}</span>
+        <span class="visually-hidden">{status}</span>
       </span>
       <span class="graph-line small muted">
         {text}{' '}

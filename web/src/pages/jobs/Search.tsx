@@ -76,7 +76,7 @@ export function SearchField({ error }: { error: ApiError | null }) {
         aria-activedescendant={current && `${list}-${at}`}
         aria-invalid={problem !== null}
         aria-describedby={problem ? `${list}-problem` : undefined}
-        placeholder='Id, or status:failed created:<7d error~"disk full"'
+        placeholder="Id, or status:failed created:<7d"
         spellcheck={false}
         autoComplete="off"
         value={text}

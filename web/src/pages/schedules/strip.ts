@@ -44,7 +44,7 @@ const urgency = (status: string) => {
 };
 
 /** Place items on the strip; those nearer than `gap` percent share one mark. */
-export function layoutStrip(items: readonly StripItem[], now: number, range: Pick<Range, 'before' | 'after'>, gap = 1.2): StripMark[] {
+export function layoutStrip(items: readonly StripItem[], now: number, range: Pick<Range, 'before' | 'after'>, gap = 3.6): StripMark[] {
   const start = now - range.before;
   const span = range.before + range.after;
   const marks: StripMark[] = [];
