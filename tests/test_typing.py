@@ -29,7 +29,7 @@ ROOT = Path(__file__).parent.parent
 USES = ROOT / "tests" / "typing_uses.py"
 IGNORE = re.compile(r"  # type: ignore\[([a-z-]+)\]")
 INTERNAL = {"Ages", "NextStages", "Opening", "Permit", "Resource", "Retained", "StageHandler", "Storage", "Style"} | {
-    *("ValuePath", "Runs", "StageCells", "TaskCellRow", "TaskGrid")
+    *("ValuePath", "Runs", "StageCells", "TaskCellRow", "TaskGrid", "JobSpans", "StageSpans", "Span")
 }
 """Types of public methods that only workers, keepers and the dashboard of the package use."""
 

@@ -22,7 +22,7 @@ from reelstate.services.rows import stage_name
 from reelstate.stores.store import Statement, Store, Transaction
 
 INTERVALS: Final = 240
-"""Intervals by which the pace of a job is told."""
+"""Intervals by which the pace of a job is reported."""
 MIN_INTERVAL: Final = 1.0
 """Seconds."""
 PAST_EVERY_STAGE: Final = 2**15 - 1
