@@ -128,7 +128,9 @@ class Settings:
     redis_cert: str = setting("", "File with the client certificate for Redis.")
     redis_key: str = setting("", "File with the key of that certificate.")
 
-    orchestrate_every: float = setting(1.0, "How often the keeper makes due tasks ready.", minimum=0.01)
+    orchestrate_every: float = setting(
+        1.0, "How often the keeper makes due tasks ready and starts jobs that waited for others.", minimum=0.01
+    )
     schedules_every: float = setting(1.0, "How often the keeper looks for ticks of schedules.", minimum=0.01)
     sweep_every: float = setting(5.0, "How often the keeper reclaims expired leases.", minimum=0.01)
     sweep_limit: int = setting(500, "Leases that one sweep reclaims at most.", minimum=1)

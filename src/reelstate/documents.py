@@ -7,6 +7,7 @@ from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
 
+from reelstate.core.group import GroupDetail
 from reelstate.core.limit import LimitRecord
 from reelstate.core.machine import Machine, TaskStatus
 from reelstate.core.model import (
@@ -239,6 +240,11 @@ def backfill_document(backfill: Backfill) -> Document:
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in fields_document(backfill).items()
     }
+
+
+def group_document(group: GroupDetail) -> Document:
+    """Return a group with the counts of its jobs."""
+    return {**fields_document(group), "counts": dict(group.counts), "progress": round(group.progress, 2)}
 
 
 def pause_document(pause: Pause) -> Document:

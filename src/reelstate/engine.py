@@ -6,7 +6,7 @@ store (claim, report, complete, reclaim, …) use this class.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar, Unpack
@@ -15,7 +15,8 @@ from reelstate.artifacts.storage import Storage
 from reelstate.core.alert import AlertType
 from reelstate.core.document import LIMITS, DocumentLimits
 from reelstate.core.errors import InvalidSearch
-from reelstate.core.machine import JobStatus, TaskStatus, WorkerStatus
+from reelstate.core.group import GroupDetail
+from reelstate.core.machine import ACTIVE_JOBS, STOPPED_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.model import (
     Claim,
     Completion,
@@ -64,6 +65,8 @@ from reelstate.services.fail import fail
 from reelstate.services.feed import FeedItem, engine_feed
 from reelstate.services.flag import flag_stalled
 from reelstate.services.grid import Runs, TaskGrid, task_grid, task_runs
+from reelstate.services.groups.groups import get_group, group_jobs, list_groups
+from reelstate.services.groups.settle import WaitSearch, settle
 from reelstate.services.isolation import Isolation
 from reelstate.services.keep import Keepers, Lead
 from reelstate.services.limits.admission import Admission
@@ -74,7 +77,15 @@ from reelstate.services.mirror import WORKERS, claim_hinted, newly_ready, source
 from reelstate.services.observe import JobFilter, Queue
 from reelstate.services.operate.cancel import cancel
 from reelstate.services.operate.force import force
-from reelstate.services.operate.operation import Operated, Operation, OperationOptions, Selection, matching, one
+from reelstate.services.operate.operation import (
+    GroupOptions,
+    Operated,
+    Operation,
+    OperationOptions,
+    Selection,
+    matching,
+    one,
+)
 from reelstate.services.operate.quarantine import quarantine
 from reelstate.services.operate.reprioritise import reprioritise
 from reelstate.services.operate.retry import From, retry
@@ -145,6 +156,7 @@ class Engine:
         """The status last published of each remote worker."""
         self._isolation = Isolation()
         self._search = StuckSearch()
+        self._wait_search = WaitSearch()
         self.dispatch.set_source(source_of(store, self.catalogue, extension))
 
     async def close(self) -> None:
@@ -190,6 +202,7 @@ class Engine:
             (each.job_id, submission)
             for each, submission in zip(submitted, submissions, strict=True)
             if each.verdict is Verdict.OK
+            and not submission.after
             and (not submission.delay if submission.run_after is None else submission.run_after <= now)
         ]
         self._on_started(started)
@@ -217,7 +230,15 @@ class Engine:
         return self._notify((len(jobs), [Wakeup.WORK] if jobs else []), frozenset(jobs))
 
     async def orchestrate(self, *, limit: int = 1000, stuck_after: float = 60.0) -> Orchestrated:
-        """Make due tasks ready, and advance jobs that have been stuck for `stuck_after` seconds."""
+        """Make due tasks ready, finish groups and start jobs whose dependencies have completed.
+
+        Jobs whose next step was missed `stuck_after` seconds ago take it.
+        """
+        settled = await settle(
+            self.store, self.catalogue, limit=limit, isolation=self._isolation, search=self._wait_search
+        )
+        self._notify((None, settled.wakeups), settled.started)
+        self._notify((None, ()), settled.cancelled, changed=True)
         done, wakeups = await orchestrate(
             self.store,
             self.catalogue,
@@ -524,6 +545,49 @@ class Engine:
         """
         terms: WhyOptions = {"gpu_grace": gpu_grace, "stale_after": stale_after}
         return await why(self.store, self.catalogue, job_id, stage=stage, part=part, owner=owner, **terms)
+
+    async def groups(
+        self, *, user_id: str | None = None, limit: int = 50, after: str | None = None
+    ) -> Page[GroupDetail]:
+        """List groups, newest first, with the status, the counts and the progress of their jobs."""
+        return await list_groups(self.store, user_id=user_id, limit=limit, after=after)
+
+    async def group(self, name: str, *, user_id: str | None = None) -> GroupDetail:
+        """Return a group with the status, the counts and the progress of its jobs.
+
+        Raises `NotFound`, and `InvalidRequest` where several users have a group of this name and none is named.
+        """
+        return await get_group(self.store, name, user_id=user_id)
+
+    async def cancel_group(
+        self, /, name: str, *, user_id: str | None = None, actor: str = OPERATOR, reason: str | None = None
+    ) -> list[Operated]:
+        """Cancel the active jobs of a group, in transactions of a bounded size; returns an outcome per job."""
+        return await self._operate_group(name, user_id, ACTIVE_JOBS, self.cancel_many, actor=actor, reason=reason)
+
+    async def retry_group(
+        self, /, name: str, *, user_id: str | None = None, actor: str = OPERATOR, reason: str | None = None
+    ) -> list[Operated]:
+        """Retry the failed jobs of a group, and for an operator the quarantined ones; returns an outcome per job."""
+        statuses = STOPPED_JOBS if actor.partition(":")[0] == OPERATOR else (JobStatus.FAILED,)
+        return await self._operate_group(name, user_id, statuses, self.retry_many, actor=actor, reason=reason)
+
+    async def _operate_group(
+        self,
+        name: str,
+        user_id: str | None,
+        statuses: Collection[JobStatus],
+        verb: Callable[[Operation], Awaitable[list[Operated]]],
+        **options: Unpack[GroupOptions],
+    ) -> list[Operated]:
+        """Apply a verb to the jobs of a group with these statuses; each is tried once."""
+        group = await self.group(name, user_id=user_id)
+        outcomes: dict[int, Operated] = {}
+        after = -1
+        while job_ids := await group_jobs(self.store, group, statuses, after=after):
+            outcomes |= {each.job_id: each for each in await verb(Operation(job_ids=job_ids, **options))}
+            after = job_ids[-1]
+        return list(outcomes.values())
 
     async def count_jobs(self, selection: Selection) -> int:
         """Count the jobs of a selection, for the number that an operation on it must name."""

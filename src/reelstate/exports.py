@@ -52,6 +52,7 @@ from reelstate.core.errors import (
     WorkerRefused,
     WorkerUnknown,
 )
+from reelstate.core.group import AfterFailure, Group, GroupDetail
 from reelstate.core.limit import Limit, LimitOptions, LimitRecord, LimitUse
 from reelstate.core.machine import JobStatus, Phase, TaskStatus, WorkerStatus
 from reelstate.core.model import (
@@ -137,6 +138,7 @@ from reelstate.worker.run import BlockingRun, Run
 
 __all__ = [
     "AccessRefused",
+    "AfterFailure",
     "AlertType",
     "ArchiveMonth",
     "Archived",
@@ -167,6 +169,8 @@ __all__ = [
     "Flag",
     "From",
     "Graph",
+    "Group",
+    "GroupDetail",
     "GuardRefused",
     "IdempotencyConflict",
     "InvalidPipeline",

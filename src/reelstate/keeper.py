@@ -2,7 +2,7 @@
 
     sweep        all       records that a keeper is alive, reclaims the leases of dead workers of its own machine;
                  leader    reclaims expired leases, flags jobs without progress, marks silent workers offline
-    orchestrate  leader    makes due tasks ready
+    orchestrate  leader    makes due tasks ready, starts jobs that waited for others, finishes groups
     schedules    leader    runs the ticks of schedules that are due
     relax        leader    lets tasks run without preferences that no worker fulfils
     settle pauses leader   returns tasks to their lanes after a pause was lifted, where the one who lifted it did not

@@ -54,6 +54,15 @@ class Jobs(Noun[L]):
     graph = Verb(Engine.graph)
 
 
+class Groups(Noun[L]):
+    """List groups of jobs, and operate all jobs of one."""
+
+    get = Verb(Engine.group)
+    list = Verb(Engine.groups)
+    cancel = Verb(Engine.cancel_group)
+    retry = Verb(Engine.retry_group)
+
+
 class Videos(Noun[L]):
     """Submit videos, and choose which version of one plays."""
 
@@ -168,6 +177,7 @@ class Nouns(Noun[L]):
     submit = Verb(Engine.submit)
     watch = Stream(Engine.watch)
     wait = Verb(Engine.wait)
+    group = Verb(Engine.group)
     doctor = Verb(Engine.doctor)
     pause = Verb(Engine.pause)
     resume = Verb(Engine.resume)
@@ -179,6 +189,7 @@ class Nouns(Noun[L]):
         super().__init__(engine, loop)
         key_store = keys.Keys(engine.store, pepper=settings.key_pepper)
         self.jobs = Jobs(engine, loop)
+        self.groups = Groups(engine, loop)
         self.videos = Videos(videos.Videos(engine), loop)
         self.workers = Workers(engine, loop, key_store)
         self.pipelines = Pipelines(engine, loop)

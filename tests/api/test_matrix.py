@@ -27,6 +27,7 @@ MACHINE = "/api/v1/machines/{entity}"
 VIDEO = "/api/v1/videos/{video_id}"
 WEBHOOK = "/api/v1/webhooks/{webhook_id}"
 SCHEDULE = "/api/v1/schedules/{name}"
+GROUP = "/api/v1/groups/{name}"
 UPLOAD = "/api/v1/uploads/{upload_id}"
 
 
@@ -40,8 +41,8 @@ class Line:
     permit: bool = False
     """It takes more than a key: a leased task, or a registered worker. See tests/remote.
 
-    Or a video, a ticket, an upload, a webhook, a schedule: see test_videos.py, test_playback.py, test_uploads.py,
-    test_webhooks.py and test_schedules.py, also for those of others.
+    Or a video, a ticket, an upload, a webhook, a schedule, a group: see test_videos.py, test_playback.py,
+    test_uploads.py, test_webhooks.py, test_schedules.py and test_groups.py, also for those of others.
     """
     body: Any = None
     query: dict[str, str] = field(default_factory=dict)
@@ -122,6 +123,9 @@ MATRIX = {
     f"POST {SCHEDULE}/backfill": Line(
         WRITE, permit=True, body={"start": "2026-01-01T00:00:00Z", "end": "2026-01-02T00:00:00Z"}
     ),
+    "GET /api/v1/groups": Line(READ, permit=True),
+    f"GET {GROUP}": Line(READ, permit=True),
+    **{f"POST {GROUP}/{verb}": Line(WRITE, permit=True) for verb in ("cancel", "retry")},
     "GET /api/v1/machines": Line(READ),
     f"GET {MACHINE}": Line(READ),
     f"GET {MACHINE}/mermaid": Line(READ),

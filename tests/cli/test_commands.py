@@ -36,7 +36,7 @@ COMMANDS = (
     *("archive", "archive list", "archive read", "archive drop", "purge"),
     *("webhooks", "webhooks list", "webhooks add", "webhooks update", "webhooks remove", "webhooks rotate"),
     *("webhooks deliveries", "webhooks redeliver"),
-    *("pause", "paused", "resume", "why"),
+    *("pause", "paused", "resume", "why", "groups", "group"),
     *("limits", "limits list", "limits show", "limits set", "limits remove"),
     *("schedules", "schedules list", "schedules show", "schedules create", "schedules update", "schedules pause"),
     *("schedules resume", "schedules trigger", "schedules backfill", "schedules delete"),

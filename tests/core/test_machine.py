@@ -20,7 +20,7 @@ ACTORS = {
 EXPECTED = {
     "job": """
         pending: validating W, planning W, downloading_inputs W, processing W, uploading_outputs W,
-            completed OP, failed OKP, quarantined KDP, cancelled UP
+            completed OP, failed OKP, quarantined KDP, cancelled OUP
         validating: pending P, planning O, downloading_inputs O, processing O, uploading_outputs O,
             completed OP, failed OKP, quarantined KDP, cancelled UP
         planning: pending P, downloading_inputs O, processing O, uploading_outputs O,

@@ -31,6 +31,7 @@ searches = st.builds(
     statuses=st.lists(st.sampled_from([*map(str, JobStatus), ANY_PHASE]), max_size=4, unique=True).map(tuple),
     pipelines=st.one_of(st.just(()), names),
     user=st.none() | texts,
+    group=st.none() | texts,
     schedule=st.none() | texts,
     key=st.none() | texts,
     created=st.none() | ranges,

@@ -22,7 +22,7 @@ def printed(name: str) -> str:
 
 
 def test_the_list_names_every_example() -> None:
-    assert NAMES == ["fan_out", "flaky", "resume"]
+    assert NAMES == ["fan_out", "flaky", "groups", "resume"]
     listed = re.findall(r"^\| \[(\w+)\]\(\1/\)", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
     assert sorted(listed) == NAMES
 

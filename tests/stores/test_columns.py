@@ -113,7 +113,16 @@ async def test_a_job_in_listings_and_alone(engine: Engine, manual_sql: ManualSql
         "finished_at": at(5),
     }
     overwrite(manual_sql, "jobs", f"id = {job_id}", **values)
-    fixed = {"id": job_id, "pipeline": "simple", "digest": digest, "resource_id": video_id, "archived": False}
+    manual_sql.run("INSERT INTO groups (id, user_id, name) VALUES (7, 'ada', 'is group')")
+    manual_sql.run("INSERT INTO group_jobs (job_id, group_id) VALUES (?, 7)", job_id)
+    fixed = {
+        "id": job_id,
+        "group": "is group",
+        "pipeline": "simple",
+        "digest": digest,
+        "resource_id": video_id,
+        "archived": False,
+    }
     enums = {"status": JobStatus.FAILED, "phase": JobStatus.PLANNING}
     listings: list[dict[str, Any]] = [
         {},

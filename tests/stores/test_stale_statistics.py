@@ -11,11 +11,13 @@ from typing import Any
 import psycopg
 import pytest
 
+from reelstate.core.group import Group
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import Progress, Release, Submission
 from reelstate.engine import Engine
-from reelstate.services import orchestrate
-from reelstate.stores.postgres.store import PostgresTransaction
+from reelstate.services import orchestrate, search
+from reelstate.services.groups import settle
+from reelstate.stores.postgres.store import GENERIC_PLANS, PostgresTransaction
 from reelstate.stores.store import Batch, Row, Statement
 from tests.engines import FakeClock, a_worker, done, engine_at, failed
 
@@ -31,6 +33,11 @@ WITHOUT_STATISTICS = (
     "ALTER TABLE reelstate.tasks SET (autovacuum_enabled = off)",
     "ALTER TABLE reelstate.stages SET (autovacuum_enabled = off)",
     "ALTER TABLE reelstate.events SET (autovacuum_enabled = off)",
+    "ALTER TABLE reelstate.groups SET (autovacuum_enabled = off)",
+    "ALTER TABLE reelstate.group_jobs SET (autovacuum_enabled = off)",
+    "ALTER TABLE reelstate.waits SET (autovacuum_enabled = off)",
+    "ALTER TABLE reelstate.dependencies SET (autovacuum_enabled = off)",
+    "ALTER TABLE reelstate.ended_jobs SET (autovacuum_enabled = off)",
 )
 
 
@@ -143,3 +150,60 @@ async def test_no_verb_of_an_operator_reads_the_queue(busy: Engine, read: dict[s
 
 def too_many(read: dict[str, int]) -> dict[str, int]:
     return {statement: rows for statement, rows in read.items() if rows > MOST and statement not in PROPORTIONAL}
+
+
+async def test_no_verb_on_groups_and_waiting_jobs_reads_all_of_them(
+    busy: Engine, read: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ENDED_LIMIT", "DUE_LIMIT", "WINDOW"):
+        monkeypatch.setattr(settle, name, BATCH)
+    monkeypatch.setattr(orchestrate, "STUCK_WINDOW", 100)
+    monkeypatch.setattr(search, "WINDOW", 100)
+    ids = await submit_groups(busy)
+    read.clear()
+    waiting = await busy.submit("simple", group="few", after=[Group("many"), *ids[:BATCH]])
+    worker = await a_worker(busy)
+    tasks = (await busy.claim(worker, BATCH)).tasks
+    assert {task.key.job_id for task in tasks} < set(ids)
+    await busy.complete([done(task) for task in tasks])
+    await busy.orchestrate(limit=BATCH)
+    assert len((await busy.jobs(search="group:many", limit=BATCH)).items) == BATCH
+    await busy.why(waiting.job_id)
+    await busy.cancel(ids[-1])
+    found = too_many(read)
+    assert found.keys() <= {"why_after", "groups_counts"}, "the counts of a group are of all its jobs"
+
+
+async def submit_groups(engine: Engine) -> list[int]:
+    """Submit a group of many jobs, for each a job that waits for it, and return the ids of the group."""
+    made = await engine.submit_many([Submission(pipeline="simple", group="many", priority=9)] * WAITING)
+    ids = [each.job_id for each in made]
+    await engine.submit_many([Submission(pipeline="simple", group="few", after=[job_id]) for job_id in ids])
+    return ids
+
+
+async def test_the_end_of_a_job_is_noted_without_a_look_at_other_jobs(busy: Engine, postgres_database: str) -> None:
+    """The function of the trigger keeps the plans that it has made while there were no groups."""
+    async with await psycopg.AsyncConnection.connect(postgres_database, autocommit=True) as connection:
+        plain = [job.id for job in (await busy.jobs(pipeline="simple", limit=3)).items]
+        (first,) = await busy.submit_many([Submission(pipeline="simple", group="first")])
+        await connection.execute(GENERIC_PLANS)
+        await connection.execute(b"ANALYZE")
+        for job_id in (plain[0], first.job_id):
+            await cancel(connection, job_id)
+        ids = await submit_groups(busy)
+        async with connection.transaction():
+            for job_id in (plain[1], ids[-1]):
+                await cancel(connection, job_id)
+            cursor = await connection.execute(
+                "SELECT sum(seq_tup_read)::integer FROM pg_stat_xact_user_tables WHERE schemaname = 'reelstate'"
+                " AND relname IN ('groups', 'group_jobs', 'waits', 'dependencies')"
+            )
+            ((rows,),) = await cursor.fetchall()
+    assert rows <= BATCH
+
+
+async def cancel(connection: psycopg.AsyncConnection[Any], job_id: int) -> None:
+    await connection.execute(
+        "UPDATE reelstate.jobs SET status = 'cancelled', finished_at = clock_timestamp() WHERE id = %s", [job_id]
+    )

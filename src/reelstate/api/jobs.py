@@ -35,6 +35,7 @@ from reelstate.api.schemas import (
 from reelstate.api.sources import require_spec
 from reelstate.api.video_documents import QualityDocument
 from reelstate.core.errors import InvalidRequest, ScopeMissing
+from reelstate.core.group import MAX_AFTER, MAX_NAME, AfterFailure, parse_after
 from reelstate.core.machine import ACTIVE_JOBS, TaskStatus, job_statuses
 from reelstate.core.model import Page, Submission, Submitted, Task, TaskKey, Verdict
 from reelstate.core.search import MAX_LENGTH, Suggestion
@@ -60,6 +61,7 @@ LARGEST_BATCH: Final = 1000
 MAX_CURRENT: Final = 100
 Lines = Callable[..., Awaitable[Document]]
 JobId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="The job's id.")]
+JobNumber = Annotated[int, Field(ge=0, le=LARGEST_ID)]
 StageName = Annotated[str | None, Query(max_length=255, description="Only this stage, by name.")]
 Part = Annotated[int | None, Query(ge=0, le=LARGEST_PART, description="Only this part of the stage.")]
 IdempotencyKey = Annotated[
@@ -89,6 +91,19 @@ class NewJob(Input):
     idempotency_key: str | None = Field(default=None, description="As the header Idempotency-Key, for this job.")
     callback: str | None = Field(
         default=None, max_length=MAX_URL, description="A URL that gets the events of the job: https://…"
+    )
+    group: str | None = Field(default=None, max_length=MAX_NAME, description="The group that it joins, by name.")
+    group_callback: str | None = Field(
+        default=None, max_length=MAX_URL, description="A URL that gets an event when the whole group has finished."
+    )
+    after: list[JobNumber | str] = Field(
+        default_factory=list,
+        max_length=MAX_AFTER,
+        description="Ids of jobs, and groups as `group:NAME`, that must complete before it starts.",
+    )
+    after_failure: AfterFailure = Field(
+        default=AfterFailure.WAIT,
+        description="When one of them fails: it waits for a retry, is cancelled, or starts when all have ended.",
     )
     user_id: str | None = Field(default=None, description="For whom; only an admin may name another than its own user.")
 
@@ -339,6 +354,10 @@ def _submission(context: Context, principal: Principal, body: NewJob, key: str |
         run_after=body.run_after,
         user_id=user_id,
         callback=body.callback,
+        group=body.group,
+        group_callback=body.group_callback,
+        after=[parse_after(each) if isinstance(each, str) else each for each in body.after],
+        after_failure=body.after_failure.value,
         idempotency_key=key if body.idempotency_key is None else body.idempotency_key,
     )
 

@@ -17,6 +17,7 @@ from reelstate.api.errors import problems
 from reelstate.api.jobs import JobId, user_of
 from reelstate.api.schemas import LARGEST_PART, Input, StatusFilter, VerdictDocument
 from reelstate.core.errors import InvalidRequest, ScopeMissing
+from reelstate.core.group import MAX_NAME
 from reelstate.core.machine import JobStatus, job_statuses
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
@@ -94,6 +95,7 @@ class BulkRequest(OperationRequest):
     user_id: Annotated[str, Field(max_length=255)] | None = Field(
         default=None, description="Only this user's; for admins."
     )
+    group: Annotated[str, Field(max_length=MAX_NAME)] | None = Field(default=None, description="Only of this group.")
     expected: Annotated[int, Field(ge=0, le=MAX_SELECTED)] | None = Field(
         default=None, description="The count that the caller expects; with another count nothing is changed."
     )
@@ -124,6 +126,7 @@ async def bulk(engine: OnEngine, principal: Writer, body: BulkRequest) -> Docume
         statuses=frozenset(job_statuses(body.status) or ()),
         pipeline=body.pipeline,
         user_id=user_of(principal, body.user_id),
+        group=body.group,
         expected=body.expected or 0,
     )
     if body.expected is None:

@@ -45,6 +45,7 @@ JOB: Final[dict[str, Any]] = {
     "changed_at": "2026-01-01T12:00:05Z",
     "finished_at": None,
     "resource_id": None,
+    "group": None,
     "archived": False,
 }
 

@@ -23,6 +23,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Inspect": {
         "jobs": "List jobs.",
         "job": "Show a job: its stages, running tasks, error and outputs.",
+        "groups": "List groups of jobs.",
+        "group": "Show the status and the progress of all jobs of a group.",
         "why": "Show why a job or a task does not run now.",
         "watch": "Watch a job until it is inactive, or all active jobs.",
         "logs": "Show the log of a job.",

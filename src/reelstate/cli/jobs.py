@@ -39,8 +39,8 @@ def jobs(
 ) -> None:
     """List jobs, newest first. The id of the last one is the cursor of the next page.
 
-    A search has terms FIELD:VALUE: status, pipeline, user, schedule, key, created, finished, priority, error~TEXT and
-    spec.FIELD=VALUE or spec.FIELD~=TEXT. Use quotes of the shell around values with < or spaces.
+    A search has terms FIELD:VALUE: status, pipeline, user, group, schedule, key, created, finished, priority,
+    error~TEXT and spec.FIELD=VALUE or spec.FIELD~=TEXT. Use quotes of the shell around values with < or spaces.
 
     Example: `reel jobs status:failed,quarantined 'created:<7d' 'error~"out of memory"'`
     """

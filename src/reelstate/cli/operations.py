@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
@@ -17,6 +17,7 @@ from reelstate.cli.options import (
     Database,
     Expected,
     JobIds,
+    OfGroup,
     OfPipeline,
     OfStatus,
     OfUser,
@@ -28,7 +29,7 @@ from reelstate.cli.signatures import make_command, parameters_of
 from reelstate.cli.terminal import console
 from reelstate.cli.verbs import EngineVerbs
 from reelstate.core.errors import AccessRefused, ReelstateError, StoreError, TooManyRequests
-from reelstate.core.machine import job_statuses
+from reelstate.core.machine import ACTIVE_JOBS, STOPPED_JOBS, JobStatus, job_statuses
 from reelstate.core.model import Verdict
 from reelstate.documents import Document
 from reelstate.services.operate.operation import Operated, Operation, Selection
@@ -42,35 +43,48 @@ class Change:
 
     verb: Callable[[EngineVerbs, Operation], Awaitable[list[Operated]]]
     done: str
+    statuses: Collection[JobStatus] = (*ACTIVE_JOBS, *STOPPED_JOBS)
+    """The statuses of the jobs of a group that it applies to, unless others are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobOptions:
-    """The options of a change: jobs by id, or all of some statuses; without `expect` the latter are only counted."""
+    """The options of a change: jobs by id, or all of some statuses or a group.
+
+    Without `expect` the latter are only counted.
+    """
 
     job_ids: JobIds = None
     reason: Reason = None
     status: OfStatus = None
     pipeline: OfPipeline = None
     user: OfUser = None
+    group: OfGroup = None
     expect: Expected = None
     database: Database = None
     as_json: AsJson = False
 
     def __post_init__(self) -> None:
-        if self.job_ids and self.status:
-            raise typer.BadParameter("expected either ids or --status, not both", param_hint="JOB, --status")
-        if not self.job_ids and not self.status:
-            raise typer.BadParameter("expected job ids, or --status", param_hint="JOB")
+        if self.job_ids and self.selects:
+            raise typer.BadParameter(
+                "expected either ids or --status or --group, not both", param_hint="JOB, --status, --group"
+            )
+        if not self.job_ids and not self.selects:
+            raise typer.BadParameter("expected job ids, or --status or --group", param_hint="JOB")
         if self.job_ids and (self.pipeline, self.user, self.expect) != (None, None, None):
-            raise typer.BadParameter("only allowed with --status", param_hint="--pipeline, --user, --expect")
+            raise typer.BadParameter("only allowed with --status or --group", param_hint="--pipeline, --user, --expect")
 
     @property
-    def selection(self) -> Selection:
+    def selects(self) -> bool:
+        """Whether the jobs are named by what they are, and not by their ids."""
+        return bool(self.status) or self.group is not None
+
+    def selection(self, change: Change) -> Selection:
         return Selection(
-            statuses=frozenset(job_statuses(self.status) or ()),
+            statuses=frozenset(job_statuses(self.status) or change.statuses),
             pipeline=self.pipeline,
             user_id=self.user,
+            group=self.group,
             expected=self.expect or 0,
         )
 
@@ -99,8 +113,8 @@ def _operation(command: Callable[..., Change], shared: list[Parameter]) -> Calla
 
 def operate(options: JobOptions, change: Change) -> None:
     """Apply a change to each job and print the outcomes; exit with 1 if one is refused."""
-    if options.status and options.expect is None:
-        count = call(options.database, lambda engine: engine.count_jobs(options.selection))
+    if options.selects and options.expect is None:
+        count = call(options.database, lambda engine: engine.count_jobs(options.selection(change)))
         _preview(count, as_json=options.as_json)
         return
     outcomes = call(options.database, lambda engine: _outcomes(engine, options, change), wait=True)
@@ -122,10 +136,9 @@ def _preview(count: int, *, as_json: bool) -> None:
 
 
 async def _outcomes(engine: EngineVerbs, options: JobOptions, change: Change) -> list[Operated]:
-    if options.status:
-        return await change.verb(
-            engine, Operation(actor=operator(), reason=options.reason, selection=options.selection)
-        )
+    if options.selects:
+        selection = options.selection(change)
+        return await change.verb(engine, Operation(actor=operator(), reason=options.reason, selection=selection))
     operations = [Operation(job_ids=[each], actor=operator(), reason=options.reason) for each in options.job_ids or ()]
     return [await _outcome(engine, change, operation) for operation in operations]
 

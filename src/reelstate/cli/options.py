@@ -138,15 +138,21 @@ OfStatus = Annotated[
         help="Instead of ids: all jobs of this status; can be repeated. `running` includes every phase.",
     ),
 ]
-OfPipeline = Annotated[str | None, typer.Option("--pipeline", help="With --status: only jobs of this pipeline.")]
-OfUser = Annotated[str | None, typer.Option("--user", help="With --status: only jobs of this user.")]
+OfPipeline = Annotated[
+    str | None, typer.Option("--pipeline", help="With --status or --group: only jobs of this pipeline.")
+]
+OfUser = Annotated[str | None, typer.Option("--user", help="With --status or --group: only jobs of this user.")]
+OfGroup = Annotated[
+    str | None,
+    typer.Option("--group", metavar="NAME", help="Instead of ids: the jobs of this group, see `reel groups`."),
+]
 Expected = Annotated[
     int | None,
     typer.Option(
         "--expect",
         metavar="COUNT",
         min=0,
-        help="With --status: the expected number of jobs; without it they are only counted.",
+        help="With --status or --group: the expected number of jobs; without it they are only counted.",
     ),
 ]
 Reason = Annotated[str | None, typer.Option(help="The reason, recorded in the history.")]

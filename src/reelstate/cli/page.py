@@ -70,6 +70,7 @@ def _head(detail: JobDetail) -> RenderableType:
     title = Text.assemble(f"job {job.id} ", (job.pipeline, "bold"), " ", status(job.status), *subject)
     facts = [f"priority {job.priority}", *([f"for {job.user_id}"] if job.user_id else [])]
     facts += [f"video {job.resource_id}"] if job.resource_id is not None else []
+    facts += [f"group {job.group}"] if job.group is not None else []
     facts += ["archived, read-only"] if job.archived else []
     facts += [f"submitted {moment(job.created_at)} ({age(job.created_at)})", *_timing(detail)]
     line = Table.grid(padding=(0, 1))

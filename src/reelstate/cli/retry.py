@@ -8,6 +8,7 @@ import typer
 
 from reelstate.cli.operations import Change, operation
 from reelstate.cli.options import part_ranges
+from reelstate.core.machine import STOPPED_JOBS
 from reelstate.services.operate.retry import ALL_PARTS, From
 
 
@@ -25,9 +26,11 @@ def retry(
     Example: `reel retry 244813922304 --from encode --parts 3-9,12 --reason "new encoder"`
 
     Example: `reel retry --status failed --pipeline transcode --expect 12`
+
+    Example: `reel retry --group nightly-2026-11-19 --expect 2`
     """
     start = _start(stage, parts)
-    return Change(lambda engine, jobs: engine.retry_many(jobs, start), "retried")
+    return Change(lambda engine, jobs: engine.retry_many(jobs, start), "retried", STOPPED_JOBS)
 
 
 def _start(stage: str | None, parts: str | None) -> From | None:

@@ -20,6 +20,7 @@ from reelstate.cli.plain import echo
 from reelstate.cli.session import connect, run, settings_for
 from reelstate.cli.terminal import console
 from reelstate.cli.verbs import EngineVerbs, VideoVerbs, videos_of
+from reelstate.core.group import AfterFailure, parse_after
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import (
     Json,
@@ -82,6 +83,20 @@ def submit(
     callback: Annotated[
         str | None, typer.Option(metavar="URL", help="A URL that gets the events of the job, see `reel webhooks`.")
     ] = None,
+    group: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The group that the job joins, see `reel groups`.")
+    ] = None,
+    group_callback: Annotated[
+        str | None, typer.Option(metavar="URL", help="A URL that gets an event when the whole group has finished.")
+    ] = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(metavar="JOB|group:NAME", help="Start when this job or group has completed; can be repeated."),
+    ] = None,
+    after_failure: Annotated[
+        AfterFailure,
+        typer.Option(help="When what it comes after fails: wait for a retry, cancel the job, or start it at the end."),
+    ] = AfterFailure.WAIT,
     wait: Wait = False,
     app: App = None,
     database: Database = None,
@@ -94,6 +109,8 @@ def submit(
     Example: `reel submit transcode movie.mp4 --wait`
 
     Example: `reel submit thumbs --spec '{"video": "a.mp4"}' --priority high --wait`
+
+    Example: `reel submit report --after group:nightly --after-failure start`
     """
     try:
         document = spec_document(spec)
@@ -101,7 +118,8 @@ def submit(
         raise typer.BadParameter(error.message, param_hint="--spec") from None
     submission = Submission(
         pipeline=pipeline, digest=digest, spec=document, priority=urgency, idempotency_key=idempotency_key,
-        user_id=user, delay=delay, callback=callback,
+        user_id=user, delay=delay, callback=callback, group=group, group_callback=group_callback,
+        after=[parse_after(each) for each in after or ()], after_failure=after_failure.value,
     )  # fmt: skip
     options = {"profile": profile_document(profile), "qualities": quality or None}
     fields = {name: value for name, value in options.items() if value is not None}

@@ -22,6 +22,7 @@ from reelstate.client.records import (
     job_of,
     log_of,
     object_of,
+    parser_of,
     pause_of,
     paused_of,
     record_of,
@@ -42,6 +43,7 @@ from reelstate.core.errors import (
     NotFound,
     ReelstateError,
 )
+from reelstate.core.group import GroupDetail
 from reelstate.core.machine import JobStatus, TaskStatus
 from reelstate.core.model import (
     Entity,
@@ -117,6 +119,10 @@ class HttpEngine:
                 digest=submission.digest,
                 idempotency_key=submission.idempotency_key,
                 callback=submission.callback,
+                group=submission.group,
+                group_callback=submission.group_callback,
+                after=[each if isinstance(each, int) else str(each) for each in submission.after] or None,
+                after_failure=submission.after_failure if submission.after else None,
                 user_id=submission.user_id or None,
             ),
         }
@@ -154,6 +160,14 @@ class HttpEngine:
             archived=archived,
             q=search,
         )
+
+    async def groups(
+        self, *, user_id: str | None = None, limit: int = 50, after: str | None = None
+    ) -> Page[GroupDetail]:
+        return await self._requests.pages("/groups", parser_of(GroupDetail), limit, after, user_id=user_id)
+
+    async def group(self, name: str, *, user_id: str | None = None) -> GroupDetail:
+        return await self._requests.get(f"/groups/{segment(name, 'group')}", parser_of(GroupDetail), user_id=user_id)
 
     async def job(self, job_id: int) -> JobDetail:
         detail = await self._requests.get(_job(job_id), detail_of)
@@ -364,7 +378,7 @@ def _task(key: TaskKey | None, names: Sequence[str]) -> dict[str, Any]:
 def _selected(selection: Selection) -> dict[str, Any]:
     return {
         "status": sorted(selection.statuses),
-        **given(pipeline=selection.pipeline, user_id=selection.user_id),
+        **given(pipeline=selection.pipeline, user_id=selection.user_id, group=selection.group),
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from reelstate.core.machine import FINISHED_JOBS, STOPPED_JOBS, JobStatus, TaskStatus
+from reelstate.core.machine import ANY_PHASE, FINISHED_JOBS, STOPPED_JOBS, JobStatus, TaskStatus
 
 URGENCY = (
     TaskStatus.ERROR,
@@ -23,6 +23,22 @@ URGENCY = (
 def lowest(statuses: Iterable[TaskStatus]) -> TaskStatus:
     """Return the lowest status; `new` for no tasks."""
     return min(statuses, key=URGENCY.index, default=TaskStatus.NEW)
+
+
+JOB_URGENCY = (
+    JobStatus.QUARANTINED,
+    JobStatus.FAILED,
+    JobStatus.CANCELLED,
+    ANY_PHASE,
+    JobStatus.PENDING,
+    JobStatus.COMPLETED,
+)
+"""Lowest first: the status to show for a group of jobs; one in a phase is `running`."""
+
+
+def lowest_job(statuses: Iterable[str]) -> str:
+    """Return the lowest status of jobs; `completed` for no jobs."""
+    return str(min(statuses, key=JOB_URGENCY.index, default=JobStatus.COMPLETED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -198,6 +198,8 @@ def _job_machine() -> Machine:
         ([JobStatus.FAILED], [JobStatus.QUARANTINED], [Actor.DOCTOR, Actor.OPERATOR]),
         ([JobStatus.FAILED], [JobStatus.PENDING], [Actor.USER, Actor.OPERATOR]),
         (forceable, [JobStatus.CANCELLED], [Actor.USER, Actor.OPERATOR]),
+        # What a job waits for has failed, and it was submitted to be cancelled then.
+        ([JobStatus.PENDING], [JobStatus.CANCELLED], [Actor.ORCHESTRATOR]),
         (forceable, [JobStatus.PENDING, JobStatus.FAILED, JobStatus.COMPLETED], [Actor.OPERATOR]),
     ]
     return _machine("job", JobStatus, [JobStatus.PENDING], rules)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, TypeVar
 
 from reelstate.core.errors import InvalidRequest
+from reelstate.core.group import AfterFailureName, Group
 from reelstate.core.machine import FINISHED_JOBS, JobStatus, TaskStatus, WorkerStatus
 from reelstate.core.policy import PriorityName
 
@@ -82,6 +83,14 @@ class Submission:
     idempotency_key: str | None = None
     callback: str | None = None
     """A URL that gets the events of the job, signed as webhooks are."""
+    group: str | None = None
+    """The group that it joins, by name. The first job creates it."""
+    group_callback: str | None = None
+    """A URL that gets an event when no job of the group is active any more."""
+    after: Sequence[int | Group] = ()
+    """Jobs and groups that it waits for: it starts when all of them have completed."""
+    after_failure: AfterFailureName = "wait"
+    """What happens when one of them fails for good, is quarantined or cancelled."""
     resource: Resource | None = None
     """What the job is created for; the extension of the engine creates or locks its record in the same transaction."""
 
@@ -96,6 +105,10 @@ class SubmitOptions(TypedDict, total=False):
     run_after: datetime | None
     idempotency_key: str | None
     callback: str | None
+    group: str | None
+    group_callback: str | None
+    after: Sequence[int | Group]
+    after_failure: AfterFailureName
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +353,8 @@ class Job:
     finished_at: datetime | None
     resource_id: int | None
     """The record of the engine's extension that the job was created for."""
+    group: str | None
+    """The name of the group that it is in."""
     archived: bool = False
     """Whether it was moved to the archive, where it can only be read."""
 

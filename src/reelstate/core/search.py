@@ -24,6 +24,7 @@ FIELDS: Final = {
     "status": "status:failed,quarantined",
     "pipeline": "pipeline:transcode",
     "user": "user:ada",
+    "group": "group:nightly-2026-11-19",
     "schedule": "schedule:nightly",
     "key": "key:order-17",
     "created": "created:2026-11-01..2026-11-18",
@@ -109,6 +110,7 @@ class Search:
     """Names of statuses; `running` is every phase."""
     pipelines: tuple[str, ...] = ()
     user: str | None = None
+    group: str | None = None
     schedule: str | None = None
     key: str | None = None
     created: TimeRange | None = None
@@ -130,7 +132,7 @@ class Search:
             yield f"status:{','.join(self.statuses)}"
         if self.pipelines:
             yield f"pipeline:{','.join(map(_quoted, self.pipelines))}"
-        for field, text in (("user", self.user), ("schedule", self.schedule), ("key", self.key)):
+        for field, text in (("user", self.user), ("group", self.group), ("schedule", self.schedule), ("key", self.key)):
             if text is not None:
                 yield f"{field}:{_quoted(text)}"
         for field, times in (("created", self.created), ("finished", self.finished)):
@@ -159,7 +161,7 @@ def parse(text: str) -> Search:
                 found["statuses"] = tuple(dict.fromkeys(_status(value, place) for value, place in term.values))
             case "pipeline":
                 found["pipelines"] = tuple(dict.fromkeys(value for value, _ in term.values))
-            case "user" | "schedule" | "key":
+            case "user" | "group" | "schedule" | "key":
                 found[term.field] = term.single()
             case "created" | "finished":
                 found[term.field] = _times(term)

@@ -125,6 +125,13 @@ def job_data(recorded: Mapping[str, Json]) -> dict[str, Json]:
     return {name: recorded.get(name) for name in names} | {"error": error_data(recorded.get("error"))} | times
 
 
+def group_data(recorded: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the payload of an event of a group."""
+    names = ("group", "user_id", "round", "status", "jobs", "counts", "progress")
+    times = {name: instant_text(recorded.get(name)) for name in ("created_at", "finished_at")}
+    return {name: recorded.get(name) for name in names} | times
+
+
 def error_data(error: Json) -> dict[str, Json] | None:
     """Return where a job failed and why; a traceback is not for the outside."""
     if not isinstance(error, dict):
@@ -154,6 +161,8 @@ JOB_EVENTS: Final = (
     EventType("job.cancelled", "A job was cancelled.", job_data, [JobStatus.CANCELLED]),
 )
 """The events of jobs. An extension of the engine adds those of its resources."""
+GROUP_EVENTS: Final = (EventType("group.finished", "No job of a group is active any more.", group_data),)
+"""The events of groups; a keeper writes them."""
 
 
 def secret_text(key: bytes) -> str:

@@ -35,6 +35,8 @@ class ReasonKind(StrEnum):
     RUNS = "runs"
     READY = "ready"
     STAGE = "stage"
+    AFTER = "after"
+    AFTER_FAILED = "after_failed"
     DELAYED = "delayed"
     RETRY = "retry"
     DUE = "due"

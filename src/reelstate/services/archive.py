@@ -71,6 +71,8 @@ ARCHIVE_NAMES = Statement("archive_names", StateName)
 ARCHIVE_ALLOW = Statement("archive_allow", SettingRow)
 ARCHIVE_FLOOR = Statement("archive_floor", NoRow)
 ARCHIVE_MONTH = Statement("archive_month", MonthRow)
+FORGET_WAITS = Statement("waits_forget", NoRow)
+"""Delete what jobs have waited for: it leaves the store with them, and is not archived."""
 PURGE_ROWS = {table: Statement(f"purge_rows_{table}", RowCount) for table in TABLES}
 ARCHIVE_TAKE = {table: Statement(f"archive_take_{table}", RowCount) for table in TABLES}
 
@@ -272,6 +274,7 @@ async def _take(transaction: Transaction, batch: Sequence[DueRow]) -> tuple[list
     names = [row.name for row in await transaction.run(ARCHIVE_NAMES, job_ids=job_ids)]
     await allow_moves(transaction, on=True)
     await transaction.run(ARCHIVE_FLOOR, job_ids=job_ids, names=names)
+    await transaction.run(FORGET_WAITS, job_ids=job_ids)
     rows = {}
     for table, take in ARCHIVE_TAKE.items():
         (taken,) = await transaction.run(take, job_ids=job_ids, names=names)

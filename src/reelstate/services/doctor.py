@@ -295,6 +295,9 @@ CHECKS = (
     DoctorCheck("restless", "no task is ready or running in an inactive job", "set to new", repair.park_tasks),
     DoctorCheck("stuck", "an active job has an unfinished open stage", "recounted and advanced", repair.recount_stages),
     DoctorCheck(
+        "groups", "a group has the outcomes of its jobs", "set to the statuses of the jobs", repair.repair_groups
+    ),
+    DoctorCheck(
         "record_jobs", "the events lead to the row, without a gap", "bridged by repair events", repair.bridge_gaps
     ),
     DoctorCheck(

@@ -50,6 +50,15 @@ class NewId(NamedTuple):
     id: int
 
 
+class JobStatusRow(NamedTuple):
+    id: int
+    status: str
+
+
+class WaitedJob(NamedTuple):
+    job_id: int
+
+
 class StoreTime(NamedTuple):
     at: datetime
 
@@ -57,6 +66,8 @@ class StoreTime(NamedTuple):
 LOCK_JOBS = Statement("orchestrate_lock", _JobRow)
 MOVE_JOBS = Statement("orchestrate_jobs", NoRow)
 OPENED_STAGES = Statement("orchestrate_opened", _OpenedStage)
+END_WAITS = Statement("waits_end", WaitedJob)
+"""Let jobs wait for others no longer; the rows are those that waited until now."""
 NEW_IDS = Statement("submit_ids", NewId)
 """Ids of new rows, in the order of time."""
 NOW = Statement("submit_now", StoreTime)

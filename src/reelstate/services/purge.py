@@ -18,6 +18,7 @@ from reelstate.core.month import Month
 from reelstate.services.archive import (
     ARCHIVE_FLOOR,
     ARCHIVE_NAMES,
+    FORGET_WAITS,
     LockedId,
     RowCount,
     allow_moves,
@@ -33,7 +34,17 @@ from reelstate.stores.store import NoRow, Statement, Store, Transaction
 BATCH: Final = 200
 """Jobs that one transaction deletes."""
 DATA_LIMIT: Final = 16 * 1024
-PURGED_TABLES: Final = ("idempotency", "tickets", "versions", "videos", "keys", "webhooks", "uploads", "schedules")
+PURGED_TABLES: Final = (
+    "idempotency",
+    "tickets",
+    "versions",
+    "videos",
+    "keys",
+    "webhooks",
+    "uploads",
+    "schedules",
+    "groups",
+)
 """Tables with other rows of a user, in the order in which they refer to each other."""
 
 
@@ -158,6 +169,7 @@ async def _delete_jobs(transaction: Transaction, job_ids: Sequence[int]) -> dict
     names = await _names(transaction, job_ids)
     await allow_moves(transaction, on=True)
     await transaction.run(ARCHIVE_FLOOR, job_ids=list(job_ids), names=names)
+    await transaction.run(FORGET_WAITS, job_ids=list(job_ids))
     counts = await delete_rows(transaction, job_ids, names)
     await allow_moves(transaction, on=False)
     return counts

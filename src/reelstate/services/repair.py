@@ -72,6 +72,7 @@ REPAIR_LANE = Statement("repair_lane", NoRow)
 REPAIR_TIMES = Statement("repair_times", NoRow)
 REPAIR_LIMITS = Statement("repair_limits", NoRow)
 REPAIR_RESTORED = Statement("repair_restored", NoRow)
+REPAIR_GROUPS = Statement("repair_groups", NoRow)
 REPAIR_INCONSISTENT = Statement("repair_inconsistent", NoRow)
 REPAIR_VERSION = {entity: Statement(f"repair_version_{entity}", NoRow) for entity in ("job", "task", "worker")}
 
@@ -256,6 +257,11 @@ async def remove_orphans(transaction: Transaction, _: Catalogue, findings: Seque
         for row in rows
     ]
     await record_repair(transaction, events, "repair: orphans")
+
+
+async def repair_groups(transaction: Transaction, _: Catalogue, findings: Sequence[Finding]) -> None:
+    """Set the outcomes of jobs in their groups; the keeper looks at the groups again."""
+    await transaction.run(REPAIR_GROUPS, job_ids=sorted(_jobs_of(findings)))
 
 
 async def bridge_gaps(transaction: Transaction, _: Catalogue, findings: Sequence[Finding]) -> None:

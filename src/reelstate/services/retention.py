@@ -26,6 +26,7 @@ KEEP_IDEMPOTENCY = Statement("retain_idempotency", RowCount)
 KEEP_LOGS = Statement("retain_logs", RowCount)
 KEEP_STEPS = Statement("retain_steps", RowCount)
 KEEP_WORKER_EVENTS = Statement("retain_worker_events", RowCount)
+KEEP_GROUP_JOBS = Statement("retain_groups", RowCount)
 KEEP_SCHEDULE_RUNS = Statement("retain_schedule_runs", RowCount)
 
 
@@ -77,7 +78,7 @@ async def drop_months(store: Store, *, older: float, storage: Storage | None = N
             continue
         if storage is not None and row.jobs:
             await export_month(store, storage, month)
-        if await store.archive.drop(month):
+        if await _drop(store, month):
             dropped.append(str(month))
     return dropped
 
@@ -87,7 +88,21 @@ async def drop_month(store: Store, month: str, storage: Storage | None = None) -
     chosen = Month.parse(month)
     if storage is not None and (await month_row(store, chosen)).jobs:
         await export_month(store, storage, chosen)
-    return await store.archive.drop(chosen)
+    return await _drop(store, chosen)
+
+
+async def _drop(store: Store, month: Month) -> bool:
+    """Delete a month, and the places of its jobs in groups; groups without a job go with them."""
+    dropped = await store.archive.drop(month)
+    first, last = month.ids
+
+    async def flow(transaction: Transaction) -> int:
+        (row,) = await transaction.run(KEEP_GROUP_JOBS, first=first, last=last, limit=BATCH)
+        return row.rows
+
+    while await store.write(flow):
+        pass
+    return dropped
 
 
 async def vacuum(store: Store) -> None:

@@ -96,6 +96,7 @@ async def search_jobs(
             before=min(before, highest),
             statuses=statuses,
             user_id=user_id if by != "key" else None,
+            group=search.group,
             schedule=search.schedule,
             low=low,
             high=high,
@@ -135,6 +136,8 @@ def _index(search: Search, user_id: str | None, statuses: list[JobStatus] | None
     """Return the index that gives the candidates: the one that selects the fewest, as a rule."""
     if search.key is not None:
         return "key"
+    if search.group is not None:
+        return "group"
     if search.schedule is not None:
         return "schedule"
     if user_id:
@@ -146,7 +149,7 @@ def _index(search: Search, user_id: str | None, statuses: list[JobStatus] | None
         field = "error" if search.errors else "spec"
         raise InvalidSearch(
             f"{field} alone would read every job",
-            hint="add a field with an index: created:<7d, status:failed, user:…, schedule:… or key:…",
+            hint="add a field with an index: created:<7d, status:failed, user:…, group:…, schedule:… or key:…",
         )
     return "id"
 

@@ -107,6 +107,16 @@ async def open_stages(transaction: Transaction, openings: Iterable[OpeningStage]
     return empty
 
 
+async def check_openings(transaction: Transaction, openings: Iterable[OpeningStage]) -> None:
+    """Raise `BrokenFanOut` for stages that could not be opened now, without opening them."""
+    for opening in openings:
+        for job_id in opening.job_ids:
+            await job_needs(transaction, opening, job_id, opening.opening.needs)
+            await job_needs(transaction, opening, job_id, opening.opening.wants)
+            if opening.opening.source is not None:
+                await _count_parts(transaction, opening, job_id)
+
+
 async def _split_by_lane(transaction: Transaction, opening: OpeningStage) -> list[OpeningStage]:
     """Return the opening as it is, or one for each job where the needs depend on the job."""
     needs_from, wants_from = opening.opening.needs, opening.opening.wants
@@ -162,13 +172,22 @@ async def _open_stage(transaction: Transaction, opening: OpeningStage, job_ids: 
 
 async def _fan_out(transaction: Transaction, opening: OpeningStage, job_id: int) -> int:
     """Open a stage of one job with a task per part; return the number of parts."""
-    source = {"job_id": job_id, "source": opening.opening.source, "path": list(opening.opening.path)}
-    (parts,) = await transaction.run(COUNT_PARTS, **source)
+    total = await _count_parts(transaction, opening, job_id)
+    await _open_stage(transaction, opening, [job_id], total=total)
+    await transaction.run(ADD_PARTS, **_source(opening, job_id), **opening.parameters())
+    if opening.again:
+        await transaction.run(SKIP_SURPLUS, job_id=job_id, stage=opening.opening.stage, total=total)
+    return total
+
+
+async def _count_parts(transaction: Transaction, opening: OpeningStage, job_id: int) -> int:
+    (parts,) = await transaction.run(COUNT_PARTS, **_source(opening, job_id))
     if parts.total is None:
         each, stage = opening.spec.each, opening.spec.name
         raise BrokenFanOut(opening, f"{each} is no array and no whole number, and stage {stage!r} fans out over it")
-    await _open_stage(transaction, opening, [job_id], total=parts.total)
-    await transaction.run(ADD_PARTS, **source, **opening.parameters())
-    if opening.again:
-        await transaction.run(SKIP_SURPLUS, job_id=job_id, stage=opening.opening.stage, total=parts.total)
     return parts.total
+
+
+def _source(opening: OpeningStage, job_id: int) -> dict[str, Any]:
+    """Return the value that a stage of a job fans out over, as parameters."""
+    return {"job_id": job_id, "source": opening.opening.source, "path": list(opening.opening.path)}

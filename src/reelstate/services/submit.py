@@ -9,20 +9,23 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reelstate.core.document import LIMITS, DocumentLimits, encode, plain_text
 from reelstate.core.errors import IdempotencyConflict, InvalidRequest, UnknownPipeline
+from reelstate.core.group import AfterFailure, check_after, check_after_failure, check_group_name
 from reelstate.core.model import Resource, Submission, Submitted, Verdict
 from reelstate.core.policy import priority_number
 from reelstate.services.catalogue import CURRENT_VERSIONS, Catalogue, Declared
 from reelstate.services.extension import NO_EXTENSION, Extension, NewJob
+from reelstate.services.groups.join import archived_targets, join
 from reelstate.services.jobs import NEW_IDS, NOW, NewId
 from reelstate.services.orchestrate import advance
-from reelstate.services.stages import BrokenFanOut, OpeningStage, open_stages
+from reelstate.services.stages import BrokenFanOut, OpeningStage, check_openings, open_stages
 from reelstate.services.webhooks.address import NO_PRIVATE_HOSTS, AddressRules
 from reelstate.services.webhooks.callbacks import Callback, add_callbacks
 from reelstate.services.webhooks.event_types import event_types
@@ -33,6 +36,7 @@ from reelstate.telemetry.tracing import Sending, start_sending
 USER_LIMIT = 255
 MAX_DELAY = 10 * 365 * 86_400.0
 JOB_COLUMNS = ("id", "spec", "trace")
+NO_JOBS: Mapping[int, str] = MappingProxyType({})
 
 
 class _KeyedJob(NamedTuple):
@@ -72,12 +76,22 @@ class CheckedRequest:
     run_after: datetime | None
     key: str | None
     callback: str | None = None
+    group: str | None = None
+    group_callback: str | None = None
+    after_jobs: tuple[int, ...] = ()
+    after_groups: tuple[str, ...] = ()
+    after_failure: AfterFailure = AfterFailure.WAIT
     resource: Resource | None = None
     resource_id: int | None = None
     named: bool = False
     """Whether the caller has named the version of the pipeline."""
     trace: str | None = None
     """The trace context that the job keeps; a repeated request with another one is the same request."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether its job waits for other jobs or groups."""
+        return bool(self.after_jobs or self.after_groups)
 
     def openings(self, job_ids: list[int]) -> list[OpeningStage]:
         """Return the stages that wait for nothing."""
@@ -114,6 +128,10 @@ class CheckedRequest:
             parts += self.resource.identity
         if self.callback is not None:
             parts += ("callback", self.callback)
+        if self.group is not None:
+            parts += ("group", self.group, self.group_callback)
+        if self.waits:
+            parts += ("after", self.after_jobs, self.after_groups, str(self.after_failure))
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def start_at(self, now: datetime) -> CheckedRequest:
@@ -156,8 +174,8 @@ async def submit(
         match requests:
             case []:
                 created = []
-            case [CheckedRequest(key=None, run_after=None, callback=None, resource=None) as request] if (
-                len(openings := request.openings([])) == 1 and openings[0].plain
+            case [CheckedRequest(key=None, run_after=None, callback=None, group=None, resource=None) as request] if (
+                not request.waits and len(openings := request.openings([])) == 1 and openings[0].plain
             ):
                 created = await _submit_one(store, request, openings[0])
             case _:
@@ -229,13 +247,21 @@ async def _submit_many(
     store: Store, catalogue: Catalogue, extension: Extension, requests: list[CheckedRequest]
 ) -> list[Submitted] | None:
     """Create jobs in one transaction; None, and nothing is created, when a pipeline is no longer current."""
-    return await store.write(lambda transaction: submit_in(transaction, catalogue, extension, requests))
+    archived = await archived_targets(store, requests)
+    return await store.write(lambda transaction: submit_in(transaction, catalogue, extension, requests, archived))
 
 
 async def submit_in(
-    transaction: Transaction, catalogue: Catalogue, extension: Extension, requests: list[CheckedRequest]
+    transaction: Transaction,
+    catalogue: Catalogue,
+    extension: Extension,
+    requests: list[CheckedRequest],
+    archived: Mapping[int, str] = NO_JOBS,
 ) -> list[Submitted] | None:
-    """Create jobs as part of a larger transaction; None, and nothing is created, when a pipeline is not current."""
+    """Create jobs as part of a larger transaction; None, and nothing is created, when a pipeline is not current.
+
+    `archived` has the statuses of the archived jobs that the new ones wait for.
+    """
     expected = {request.declared.graph.name: request.declared.id for request in requests if not request.named}
     current = await transaction.run(CURRENT_VERSIONS, names=sorted(expected)) if expected else []
     if {row.name: row.id for row in current} != expected:
@@ -248,6 +274,8 @@ async def submit_in(
         if answer.verdict is Verdict.OK
     ]
     if new:
+        if any(request.group is not None or request.waits for _, request in new):
+            await join(transaction, event_types(extension), new, archived)
         await _create(transaction, catalogue, extension, new)
         await _add_callbacks(transaction, extension, new)
     return await _add_resources(transaction, requests, answers)
@@ -286,30 +314,37 @@ async def _create(transaction: Transaction, catalogue: Catalogue, extension: Ext
         (store_time,) = await transaction.run(NOW)
         new = [(job_id, request.start_at(store_time.at)) for job_id, request in new]
     new = await _link(transaction, extension, new)
-    groups: dict[tuple[object, ...], _NewJobs] = {}
+    batches: dict[tuple[object, ...], _NewJobs] = {}
     for job_id, request in new:
         if request.resource is not None or request.key is not None:
             # An extension has completed these specs, and a repeated request gets its answer unchecked.
             catalogue.require_valid(request.declared, json.loads(request.spec))
-        groups.setdefault(tuple(request.parameters().values()), []).append((job_id, request))
-    for group in groups.values():
-        await _create_group(transaction, catalogue, group)
+        batches.setdefault((request.waits, *request.parameters().values()), []).append((job_id, request))
+    for batch in batches.values():
+        await _create_batch(transaction, catalogue, batch)
 
 
-async def _create_group(transaction: Transaction, catalogue: Catalogue, group: _NewJobs) -> None:
-    """Create jobs and open their first stages: with one statement where that is one stage of one part."""
-    job_ids = [job_id for job_id, _ in group]
-    rows: list[Row] = [(job_id, request.spec, request.trace) for job_id, request in group]
-    request = group[0][1]
+async def _create_batch(transaction: Transaction, catalogue: Catalogue, batch: _NewJobs) -> None:
+    """Create jobs and open their first stages: with one statement where that is one stage of one part.
+
+    Jobs that wait for others are only created; the keeper opens their stages.
+    """
+    job_ids = [job_id for job_id, _ in batch]
+    rows: list[Row] = [(job_id, request.spec, request.trace) for job_id, request in batch]
+    request = batch[0][1]
     openings = request.openings(job_ids)
     parameters = request.parameters()
-    if request.resource_id is None and len(openings) == 1 and openings[0].plain:
+    if not request.waits and request.resource_id is None and len(openings) == 1 and openings[0].plain:
         parameters |= openings[0].parameters()
         await transaction.run(ADD_SINGLE_TASK_JOBS, Batch(JOB_COLUMNS, rows), **parameters)
         return
     await transaction.run(ADD_JOBS, Batch(JOB_COLUMNS, rows), **parameters)
     try:
-        empty = await open_stages(transaction, openings)
+        empty = False
+        if request.waits:
+            await check_openings(transaction, openings)
+        else:
+            empty = await open_stages(transaction, openings)
     except BrokenFanOut as broken:
         raise InvalidRequest("spec", broken.message, hint="put the array that the pipeline reads there") from None
     if empty:
@@ -338,6 +373,9 @@ def _check(
         raise InvalidRequest("delay", f"{submission.delay!r} is not a delay", hint="seconds from now, 0 or more")
     if submission.run_after is not None and submission.run_after.tzinfo is None:
         raise InvalidRequest("run_after", "has no time zone", hint="use an aware datetime, such as datetime.now(UTC)")
+    if submission.group_callback is not None and submission.group is None:
+        raise InvalidRequest("group_callback", "is given without a group", hint="name the group as well")
+    after_jobs, after_groups = check_after(submission.after)
     spec = encode("spec", submission.spec, limits.spec)
     if submission.resource is not None:
         submission.resource.check(submission.spec)
@@ -352,6 +390,13 @@ def _check(
         run_after=submission.run_after,
         key=None if key is None else plain_text("idempotency_key", key, 4 * limits.idempotency_key),
         callback=None if submission.callback is None else rules.require("callback", submission.callback),
+        group=None if submission.group is None else check_group_name(submission.group),
+        group_callback=None
+        if submission.group_callback is None
+        else rules.require("group_callback", submission.group_callback),
+        after_jobs=after_jobs,
+        after_groups=after_groups,
+        after_failure=check_after_failure(submission.after_failure),
         resource=submission.resource,
         named=submission.digest is not None,
     )

@@ -38,6 +38,7 @@ from reelstate.core.why import (
 from reelstate.services.archive import read_job
 from reelstate.services.catalogue import Catalogue, Declared
 from reelstate.services.claim import UNREADABLE
+from reelstate.services.groups.reasons import waiting_reasons
 from reelstate.services.jobs import NOW
 from reelstate.services.keep import KEEPERS
 from reelstate.services.observe import OBSERVE_JOB, OBSERVE_TASKS
@@ -252,6 +253,10 @@ class _Question:
     async def reasons(self, transaction: Transaction) -> list[Reason]:
         """Return the reasons of the job's unfinished tasks, and of the stages that wait for others."""
         active = self._job.status in ACTIVE_JOBS
+        waiting = await waiting_reasons(transaction, self._job.id) if self._job.status is JobStatus.PENDING else None
+        if waiting is not None:
+            ends = any(reason.kind is ReasonKind.NEXT_STEP for reason in waiting)
+            return waiting + (await self._keeper_reasons(transaction) if ends else [])
         sight = await self._look(transaction)
         reasons = list(self._running_reasons(sight.running))
         reasons += map(self._due_reason, sight.waiting)

@@ -23,10 +23,6 @@ _PIPELINE_COLUMNS = {
     "pipeline": "coalesce(p.name, '#' || j.pipeline_id) AS pipeline",
     "digest": "coalesce(p.digest, '') AS digest",
 }
-_JOB_COLUMNS = ", ".join(
-    _PIPELINE_COLUMNS.get(field.name, f"j.{field.name}") for field in fields(Job) if field.name != "archived"
-)
-"""The fields of `Job` in a SELECT from jobs `j` and pipelines `p`."""
 _FRAGMENT = re.compile(r"\{([a-z]\w*)\}")
 _OLDEST = re.compile(r"^-- oldest schema: (\d+)$", re.MULTILINE)
 
@@ -59,12 +55,19 @@ def statements(package: str) -> Mapping[str, str]:
     `{table}` is one statement per table of the archive, `NAME_TABLE`, on the rows that `{key}` selects.
     """
     folder = files(package) / "sql"
-    fragments = {"job_columns": _JOB_COLUMNS} | _texts(folder / "fragments")
+    fragments = _texts(folder / "fragments")
+    fragments["job_columns"] = _job_columns(fragments["job_group"].rstrip())
     found: dict[str, str] = {}
     for name, text in _texts(folder).items():
         for made, statement in (_for_each_table(name, text) if "{table}" in text else {name: text}).items():
             found[made] = _FRAGMENT.sub(lambda match: fragments[match[1]].rstrip(), statement)
     return found
+
+
+def _job_columns(group: str) -> str:
+    """Return the fields of `Job` in a SELECT from jobs `j` and pipelines `p`."""
+    columns = {**_PIPELINE_COLUMNS, "group": group}
+    return ", ".join(columns.get(field.name, f"j.{field.name}") for field in fields(Job) if field.name != "archived")
 
 
 def _texts(folder: Traversable) -> dict[str, str]:

@@ -23,7 +23,7 @@ from reelstate.core.errors import (
 from reelstate.core.machine import FINISHED_JOBS, JOB, JobStatus
 from reelstate.core.model import Verdict
 from reelstate.services.catalogue import Catalogue, unreadable
-from reelstate.services.jobs import LockedJob, lock_jobs, note_moves
+from reelstate.services.jobs import END_WAITS, LockedJob, lock_jobs, note_moves
 from reelstate.stores.store import Batch, Statement, Store, Transaction
 
 REASON_LIMIT = 1000
@@ -43,6 +43,7 @@ class LockedRow(NamedTuple):
 
 OPERATE_JOBS = Statement("operate_jobs", JobIdRow)
 OPERATE_MATCHING = Statement("operate_matching", JobIdRow)
+OPERATE_GROUP = Statement("operate_group", JobIdRow)
 OPERATE_OWNED = Statement("operate_owned", JobIdRow)
 OPERATE_LOCK = Statement("operate_lock", LockedRow)
 OPERATE_LOCK_AGAIN = Statement("operate_lock_again", LockedRow)
@@ -50,12 +51,13 @@ OPERATE_LOCK_AGAIN = Statement("operate_lock_again", LockedRow)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """All jobs with these statuses, of one pipeline and one user where given. `expected` is their number."""
+    """All jobs with these statuses, of one pipeline, user and group where given. `expected` is their number."""
 
     statuses: Collection[JobStatus]
     expected: int
     pipeline: str | None = None
     user_id: str | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,13 @@ class OperationOptions(TypedDict, total=False):
     reason: str | None
     version: int | None
     owner: str | None
+
+
+class GroupOptions(TypedDict):
+    """Who changes the jobs of a group, and why."""
+
+    actor: str
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +160,7 @@ async def operate_in(
 
 
 async def move(transaction: Transaction, jobs: Sequence[LockedJob], target: JobStatus, operation: Operation) -> None:
-    """Write the new status of jobs, with the actor and the reason."""
+    """Write the new status of jobs, with the actor and the reason. They wait for other jobs no longer."""
     rows = [(job.id, job.status) for job in jobs]
     await transaction.run(
         OPERATE_JOBS,
@@ -160,6 +169,7 @@ async def move(transaction: Transaction, jobs: Sequence[LockedJob], target: JobS
         actor=operation.actor,
         reason=operation.reason,
     )
+    await transaction.run(END_WAITS, job_ids=[job.id for job in jobs])
     await note_moves(transaction, [(job, target, None) for job in jobs])
 
 
@@ -195,13 +205,12 @@ def one(outcomes: list[Operated]) -> Verdict:
 
 async def matching(transaction: Transaction, selection: Selection) -> list[int]:
     """Return the jobs of a selection; raise `InvalidRequest` for more than one transaction may change."""
-    rows = await transaction.run(
-        OPERATE_MATCHING,
-        statuses=sorted(selection.statuses),
-        pipeline=selection.pipeline,
-        user_id=selection.user_id,
-        limit=MAX_SELECTED + 1,
-    )
+    terms = {"pipeline": selection.pipeline, "user_id": selection.user_id, "limit": MAX_SELECTED + 1}
+    statuses = sorted(selection.statuses)
+    if selection.group is None:
+        rows = await transaction.run(OPERATE_MATCHING, statuses=statuses, **terms)
+    else:
+        rows = await transaction.run(OPERATE_GROUP, statuses=statuses, group=selection.group, **terms)
     if len(rows) > MAX_SELECTED:
         raise InvalidRequest(
             "selection",

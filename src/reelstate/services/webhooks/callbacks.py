@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from reelstate.core.webhook import SECRET_BYTES, EventType, secret_text
@@ -23,11 +23,16 @@ class Callback(NamedTuple):
     url: str
 
 
-async def add_callbacks(transaction: Transaction, types: Sequence[EventType], callbacks: Sequence[Callback]) -> None:
-    """Store the callbacks of new jobs. The first of a user creates the secret; `rotate` shows another."""
+async def add_owners(transaction: Transaction, types: Sequence[EventType], users: Collection[str]) -> None:
+    """Store the secret that signs the callbacks of each user, unless there is one; `rotate` shows another."""
     await register_types(transaction, types)
-    for user_id in sorted({callback.user_id for callback in callbacks}):
+    for user_id in sorted(users):
         secret = secret_text(secrets.token_bytes(SECRET_BYTES))
         await transaction.run(OWNER, id=f"cb_{secrets.token_hex(8)}", user_id=user_id, secret=secret)
+
+
+async def add_callbacks(transaction: Transaction, types: Sequence[EventType], callbacks: Sequence[Callback]) -> None:
+    """Store the callbacks of new jobs."""
+    await add_owners(transaction, types, {callback.user_id for callback in callbacks})
     rows: list[Row] = [(*callback, lane_of(callback.user_id, callback.url)) for callback in callbacks]
     await transaction.run(ADD, Batch(("job_id", "user_id", "url", "lane"), rows))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from reelstate.core.model import Json
-from reelstate.core.webhook import JOB_EVENTS, EventType
+from reelstate.core.webhook import GROUP_EVENTS, JOB_EVENTS, EventType
 from reelstate.services.extension import Extension
 from reelstate.stores.store import Batch, NoRow, Row, Statement, Transaction
 
@@ -25,10 +25,14 @@ class EmittedEvent(NamedTuple):
     """Each webhook gets one event with the same text."""
     data: Json
 
+    @property
+    def encoded(self) -> str:
+        return json.dumps(self.data)
+
 
 def event_types(extension: Extension) -> tuple[EventType, ...]:
     """Return every type of event of an engine."""
-    return (*JOB_EVENTS, *extension.event_types())
+    return (*JOB_EVENTS, *GROUP_EVENTS, *extension.event_types())
 
 
 async def register_types(transaction: Transaction, types: Sequence[EventType]) -> None:
@@ -41,5 +45,5 @@ async def register_types(transaction: Transaction, types: Sequence[EventType]) -
 
 async def emit(transaction: Transaction, events: Sequence[EmittedEvent]) -> None:
     """Write the deliveries of events in this transaction."""
-    rows: list[Row] = [(*event[:4], json.dumps(event.data)) for event in events]
+    rows: list[Row] = [(*event[:4], event.encoded) for event in events]
     await transaction.run(EMIT, Batch(("type", "user_id", "job_id", "once", "data"), rows))

@@ -20,7 +20,7 @@ from functools import cache
 
 from reelstate.core.machine import FINISHED_JOBS, PHASES, SQL_ACTOR, Actor, Machine
 from reelstate.stores.guard import KEPT, KEYS, TABLES, pairs, quoted, triples
-from reelstate.stores.postgres import outbox
+from reelstate.stores.postgres import endings, outbox
 
 REFUSED = "RS001"
 """The SQLSTATE of a refusal by a guard."""
@@ -217,6 +217,7 @@ def script() -> str:
         + PRIORITIES
         + "".join(_table(table, machine) for table, machine in TABLES.items())
         + outbox.SCRIPT
+        + endings.SCRIPT
     )
 
 

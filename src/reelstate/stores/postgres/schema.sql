@@ -89,7 +89,7 @@ BEGIN
           AND NOT OLD.status || ' ' || NEW.status = ANY (ARRAY['pending validating', 'pending planning', 'pending downloading_inputs', 'pending processing', 'pending uploading_outputs', 'pending completed', 'validating completed', 'planning completed', 'downloading_inputs completed', 'processing completed', 'uploading_outputs completed', 'validating planning', 'validating downloading_inputs', 'validating processing', 'validating uploading_outputs', 'planning downloading_inputs', 'planning processing', 'planning uploading_outputs', 'downloading_inputs processing', 'downloading_inputs uploading_outputs', 'processing uploading_outputs', 'pending failed', 'validating failed', 'planning failed', 'downloading_inputs failed', 'processing failed', 'uploading_outputs failed', 'pending quarantined', 'validating quarantined', 'planning quarantined', 'downloading_inputs quarantined', 'processing quarantined', 'uploading_outputs quarantined', 'failed quarantined', 'failed pending', 'pending cancelled', 'validating cancelled', 'planning cancelled', 'downloading_inputs cancelled', 'processing cancelled', 'uploading_outputs cancelled', 'failed cancelled', 'quarantined cancelled', 'validating pending', 'planning pending', 'downloading_inputs pending', 'processing pending', 'uploading_outputs pending', 'failed completed', 'quarantined pending', 'quarantined failed', 'quarantined completed'])
        OR NEW.status <> OLD.status AND NOT NEW.version = OLD.version
           AND NOT OLD.status || ' ' || NEW.status || ' ' || split_part(NEW.actor, ':', 1)
-              = ANY (ARRAY['pending validating worker', 'pending planning worker', 'pending downloading_inputs worker', 'pending processing worker', 'pending uploading_outputs worker', 'pending completed operator', 'pending completed orchestrator', 'validating completed operator', 'validating completed orchestrator', 'planning completed operator', 'planning completed orchestrator', 'downloading_inputs completed operator', 'downloading_inputs completed orchestrator', 'processing completed operator', 'processing completed orchestrator', 'uploading_outputs completed operator', 'uploading_outputs completed orchestrator', 'validating planning orchestrator', 'validating downloading_inputs orchestrator', 'validating processing orchestrator', 'validating uploading_outputs orchestrator', 'planning downloading_inputs orchestrator', 'planning processing orchestrator', 'planning uploading_outputs orchestrator', 'downloading_inputs processing orchestrator', 'downloading_inputs uploading_outputs orchestrator', 'processing uploading_outputs orchestrator', 'pending failed keeper', 'pending failed operator', 'pending failed orchestrator', 'validating failed keeper', 'validating failed operator', 'validating failed orchestrator', 'planning failed keeper', 'planning failed operator', 'planning failed orchestrator', 'downloading_inputs failed keeper', 'downloading_inputs failed operator', 'downloading_inputs failed orchestrator', 'processing failed keeper', 'processing failed operator', 'processing failed orchestrator', 'uploading_outputs failed keeper', 'uploading_outputs failed operator', 'uploading_outputs failed orchestrator', 'pending quarantined doctor', 'pending quarantined keeper', 'pending quarantined operator', 'validating quarantined doctor', 'validating quarantined keeper', 'validating quarantined operator', 'planning quarantined doctor', 'planning quarantined keeper', 'planning quarantined operator', 'downloading_inputs quarantined doctor', 'downloading_inputs quarantined keeper', 'downloading_inputs quarantined operator', 'processing quarantined doctor', 'processing quarantined keeper', 'processing quarantined operator', 'uploading_outputs quarantined doctor', 'uploading_outputs quarantined keeper', 'uploading_outputs quarantined operator', 'failed quarantined doctor', 'failed quarantined operator', 'failed pending operator', 'failed pending user', 'pending cancelled operator', 'pending cancelled user', 'validating cancelled operator', 'validating cancelled user', 'planning cancelled operator', 'planning cancelled user', 'downloading_inputs cancelled operator', 'downloading_inputs cancelled user', 'processing cancelled operator', 'processing cancelled user', 'uploading_outputs cancelled operator', 'uploading_outputs cancelled user', 'failed cancelled operator', 'failed cancelled user', 'quarantined cancelled operator', 'quarantined cancelled user', 'validating pending operator', 'planning pending operator', 'downloading_inputs pending operator', 'processing pending operator', 'uploading_outputs pending operator', 'failed completed operator', 'quarantined pending operator', 'quarantined failed operator', 'quarantined completed operator']) THEN
+              = ANY (ARRAY['pending validating worker', 'pending planning worker', 'pending downloading_inputs worker', 'pending processing worker', 'pending uploading_outputs worker', 'pending completed operator', 'pending completed orchestrator', 'validating completed operator', 'validating completed orchestrator', 'planning completed operator', 'planning completed orchestrator', 'downloading_inputs completed operator', 'downloading_inputs completed orchestrator', 'processing completed operator', 'processing completed orchestrator', 'uploading_outputs completed operator', 'uploading_outputs completed orchestrator', 'validating planning orchestrator', 'validating downloading_inputs orchestrator', 'validating processing orchestrator', 'validating uploading_outputs orchestrator', 'planning downloading_inputs orchestrator', 'planning processing orchestrator', 'planning uploading_outputs orchestrator', 'downloading_inputs processing orchestrator', 'downloading_inputs uploading_outputs orchestrator', 'processing uploading_outputs orchestrator', 'pending failed keeper', 'pending failed operator', 'pending failed orchestrator', 'validating failed keeper', 'validating failed operator', 'validating failed orchestrator', 'planning failed keeper', 'planning failed operator', 'planning failed orchestrator', 'downloading_inputs failed keeper', 'downloading_inputs failed operator', 'downloading_inputs failed orchestrator', 'processing failed keeper', 'processing failed operator', 'processing failed orchestrator', 'uploading_outputs failed keeper', 'uploading_outputs failed operator', 'uploading_outputs failed orchestrator', 'pending quarantined doctor', 'pending quarantined keeper', 'pending quarantined operator', 'validating quarantined doctor', 'validating quarantined keeper', 'validating quarantined operator', 'planning quarantined doctor', 'planning quarantined keeper', 'planning quarantined operator', 'downloading_inputs quarantined doctor', 'downloading_inputs quarantined keeper', 'downloading_inputs quarantined operator', 'processing quarantined doctor', 'processing quarantined keeper', 'processing quarantined operator', 'uploading_outputs quarantined doctor', 'uploading_outputs quarantined keeper', 'uploading_outputs quarantined operator', 'failed quarantined doctor', 'failed quarantined operator', 'failed pending operator', 'failed pending user', 'pending cancelled operator', 'pending cancelled orchestrator', 'pending cancelled user', 'validating cancelled operator', 'validating cancelled user', 'planning cancelled operator', 'planning cancelled user', 'downloading_inputs cancelled operator', 'downloading_inputs cancelled user', 'processing cancelled operator', 'processing cancelled user', 'uploading_outputs cancelled operator', 'uploading_outputs cancelled user', 'failed cancelled operator', 'failed cancelled user', 'quarantined cancelled operator', 'quarantined cancelled user', 'validating pending operator', 'planning pending operator', 'downloading_inputs pending operator', 'processing pending operator', 'uploading_outputs pending operator', 'failed completed operator', 'quarantined pending operator', 'quarantined failed operator', 'quarantined completed operator']) THEN
         PERFORM reelstate.refuse('job', (NEW.id)::text, OLD.status, NEW.status,
                                  CASE WHEN NEW.version = OLD.version THEN 'sql' ELSE NEW.actor END);
     END IF;
@@ -292,6 +292,34 @@ CREATE FUNCTION reelstate.new_id() RETURNS bigint
            | (nextval('reelstate.ids') & 4194303)
 $$;
 
+-- Name: note_ending(bigint, text); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.note_ending(job bigint, ended text) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    UPDATE reelstate.group_jobs SET outcome = ended WHERE job_id = job;
+    IF FOUND OR EXISTS (SELECT FROM reelstate.dependencies d JOIN reelstate.waits w ON w.job_id = d.job_id
+                        WHERE d.kind = 'job' AND d.target = job AND w.ended_at IS NULL) THEN
+        INSERT INTO reelstate.ended_jobs (job_id, active) VALUES (job, ended IS NULL);
+    END IF;
+END $$;
+
+-- Name: note_endings(); Type: FUNCTION; Schema: reelstate; Owner: -
+
+CREATE FUNCTION reelstate.note_endings() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM reelstate.group_jobs) OR EXISTS (SELECT FROM reelstate.waits) THEN
+        PERFORM reelstate.note_ending(n.id, CASE WHEN n.status IN ('failed', 'quarantined', 'completed', 'cancelled') THEN n.status END)
+        FROM after n JOIN before o ON o.id = n.id
+        WHERE n.status <> o.status AND (n.status IN ('failed', 'quarantined', 'completed', 'cancelled') OR o.status IN ('failed', 'quarantined', 'completed', 'cancelled'));
+    END IF;
+    RETURN NULL;
+END $$;
+
 -- Name: outbox_jobs(); Type: FUNCTION; Schema: reelstate; Owner: -
 
 CREATE FUNCTION reelstate.outbox_jobs() RETURNS trigger
@@ -483,6 +511,35 @@ CREATE TABLE reelstate.delivery_attempts (
     response text
 );
 
+-- Name: dependencies; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.dependencies (
+    job_id bigint NOT NULL,
+    kind text NOT NULL,
+    target bigint NOT NULL,
+    CONSTRAINT dependencies_kind CHECK ((kind = ANY (ARRAY['job'::text, 'group'::text])))
+);
+
+-- Name: ended_jobs; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.ended_jobs (
+    id bigint NOT NULL,
+    job_id bigint NOT NULL,
+    active boolean DEFAULT false NOT NULL,
+    "position" bigint DEFAULT 0 NOT NULL
+);
+
+-- Name: ended_jobs_id_seq; Type: SEQUENCE; Schema: reelstate; Owner: -
+
+ALTER TABLE reelstate.ended_jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME reelstate.ended_jobs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 -- Name: event_types; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.event_types (
@@ -567,6 +624,30 @@ CREATE TABLE reelstate.findings (
     part integer NOT NULL,
     subject text NOT NULL,
     found_at timestamp with time zone NOT NULL
+);
+
+-- Name: group_jobs; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.group_jobs (
+    job_id bigint NOT NULL,
+    group_id bigint NOT NULL,
+    outcome text,
+    CONSTRAINT group_jobs_outcome CHECK (((outcome IS NULL) OR (outcome = ANY (ARRAY['completed'::text, 'failed'::text, 'quarantined'::text, 'cancelled'::text]))))
+);
+
+-- Name: groups; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.groups (
+    id bigint NOT NULL,
+    user_id text DEFAULT ''::text NOT NULL,
+    name text NOT NULL,
+    jobs integer DEFAULT 0 NOT NULL,
+    round integer DEFAULT 1 NOT NULL,
+    callback_id text,
+    callback_url text,
+    callback_lane text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    finished_at timestamp with time zone
 );
 
 -- Name: history; Type: VIEW; Schema: reelstate; Owner: -
@@ -1422,6 +1503,17 @@ CREATE TABLE reelstate.videos (
     published bigint
 );
 
+-- Name: waits; Type: TABLE; Schema: reelstate; Owner: -
+
+CREATE TABLE reelstate.waits (
+    job_id bigint NOT NULL,
+    group_id bigint,
+    after_failure text DEFAULT 'wait'::text NOT NULL,
+    due boolean DEFAULT true NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT waits_after_failure CHECK ((after_failure = ANY (ARRAY['wait'::text, 'cancel'::text, 'start'::text])))
+);
+
 -- Name: webhooks; Type: TABLE; Schema: reelstate; Owner: -
 
 CREATE TABLE reelstate.webhooks (
@@ -1511,6 +1603,16 @@ ALTER TABLE ONLY reelstate.deliveries
 ALTER TABLE ONLY reelstate.delivery_attempts
     ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (delivery_id, token);
 
+-- Name: dependencies dependencies_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.dependencies
+    ADD CONSTRAINT dependencies_pkey PRIMARY KEY (job_id, kind, target);
+
+-- Name: ended_jobs ended_jobs_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.ended_jobs
+    ADD CONSTRAINT ended_jobs_pkey PRIMARY KEY (id);
+
 -- Name: event_types event_types_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.event_types
@@ -1535,6 +1637,21 @@ ALTER TABLE ONLY reelstate.facts
 
 ALTER TABLE ONLY reelstate.findings
     ADD CONSTRAINT findings_pkey PRIMARY KEY (name, job_id, stage, part, subject);
+
+-- Name: group_jobs group_jobs_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.group_jobs
+    ADD CONSTRAINT group_jobs_pkey PRIMARY KEY (job_id);
+
+-- Name: groups groups_name; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.groups
+    ADD CONSTRAINT groups_name UNIQUE (user_id, name);
+
+-- Name: groups groups_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.groups
+    ADD CONSTRAINT groups_pkey PRIMARY KEY (id);
 
 -- Name: idempotency idempotency_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
@@ -1716,6 +1833,11 @@ ALTER TABLE ONLY reelstate.uploads
 ALTER TABLE ONLY reelstate.videos
     ADD CONSTRAINT videos_pkey PRIMARY KEY (id);
 
+-- Name: waits waits_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
+
+ALTER TABLE ONLY reelstate.waits
+    ADD CONSTRAINT waits_pkey PRIMARY KEY (job_id);
+
 -- Name: webhooks webhooks_pkey; Type: CONSTRAINT; Schema: reelstate; Owner: -
 
 ALTER TABLE ONLY reelstate.webhooks
@@ -1764,6 +1886,10 @@ CREATE INDEX deliveries_due ON reelstate.deliveries USING btree (lane, next_at) 
 
 CREATE UNIQUE INDEX deliveries_once ON reelstate.deliveries USING btree (webhook_id, once) WHERE (once IS NOT NULL);
 
+-- Name: dependencies_by_target; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX dependencies_by_target ON reelstate.dependencies USING btree (kind, target, job_id);
+
 -- Name: events_archive_by_entity; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE INDEX events_archive_by_entity ON ONLY reelstate.events_archive USING btree (job_id, stage, part, version);
@@ -1783,6 +1909,18 @@ CREATE INDEX events_by_job ON reelstate.events USING btree (job_id, xid, id) WHE
 -- Name: events_by_worker; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE UNIQUE INDEX events_by_worker ON reelstate.events USING btree (worker_id, version) WHERE (entity = 'worker'::text);
+
+-- Name: group_jobs_by_group; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX group_jobs_by_group ON reelstate.group_jobs USING btree (group_id, job_id);
+
+-- Name: group_jobs_by_outcome; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX group_jobs_by_outcome ON reelstate.group_jobs USING btree (group_id, outcome);
+
+-- Name: groups_by_name; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX groups_by_name ON reelstate.groups USING btree (name);
 
 -- Name: idempotency_by_time; Type: INDEX; Schema: reelstate; Owner: -
 
@@ -1988,6 +2126,18 @@ CREATE INDEX videos_by_user ON reelstate.videos USING btree (user_id, id) WHERE 
 
 CREATE INDEX videos_stored ON reelstate.videos USING btree (source) WHERE ((deleted_at IS NULL) AND (substr(source, 1, 9) = 'stored://'::text));
 
+-- Name: waits_by_group; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX waits_by_group ON reelstate.waits USING btree (group_id) WHERE (ended_at IS NULL);
+
+-- Name: waits_due; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX waits_due ON reelstate.waits USING btree (job_id) WHERE (due AND (ended_at IS NULL));
+
+-- Name: waits_open; Type: INDEX; Schema: reelstate; Owner: -
+
+CREATE INDEX waits_open ON reelstate.waits USING btree (job_id) WHERE (ended_at IS NULL);
+
 -- Name: webhooks_by_user; Type: INDEX; Schema: reelstate; Owner: -
 
 CREATE UNIQUE INDEX webhooks_by_user ON reelstate.webhooks USING btree (user_id) WHERE (kind = 'callback'::text);
@@ -2091,6 +2241,10 @@ CREATE TRIGGER limit_start AFTER UPDATE OF status ON reelstate.tasks FOR EACH RO
 -- Name: jobs move_priority; Type: TRIGGER; Schema: reelstate; Owner: -
 
 CREATE TRIGGER move_priority AFTER UPDATE OF priority ON reelstate.jobs FOR EACH ROW WHEN (((old.priority <> new.priority) AND (new.status <> ALL (ARRAY['completed'::text, 'cancelled'::text])))) EXECUTE FUNCTION reelstate.move_priority();
+
+-- Name: jobs note_endings; Type: TRIGGER; Schema: reelstate; Owner: -
+
+CREATE TRIGGER note_endings AFTER UPDATE ON reelstate.jobs REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION reelstate.note_endings();
 
 -- Name: jobs outbox_change; Type: TRIGGER; Schema: reelstate; Owner: -
 

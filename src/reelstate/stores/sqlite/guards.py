@@ -21,13 +21,13 @@ from functools import cache
 
 from reelstate.core.machine import FINISHED_JOBS, PHASES, SQL_ACTOR, Machine
 from reelstate.stores.guard import KEPT, KEYS, TABLES
-from reelstate.stores.sqlite import outbox
+from reelstate.stores.sqlite import endings, outbox
 from reelstate.stores.sqlite.statement import split
 
 REFUSED = "reelstate: "
 """The beginning of the message of a refusal."""
 
-PREFIXES = ("guard_", "audit_", "outbox_")
+PREFIXES = ("guard_", "audit_", "outbox_", "note_")
 """The beginnings of the names of our triggers."""
 
 UNLESS_REPAIRING = "NOT EXISTS (SELECT 1 FROM repairing)"
@@ -212,7 +212,7 @@ def script() -> str:
     tables = "".join(
         guard(table, machine) for table, machine in TABLES.items() for guard in (_insert, _identity, _change, _manual)
     ) + "".join(_times(table, columns) for table, columns in TIMES.items())
-    return EVENTS + DELETES + PIPELINES + STAGES + FLAGS + PRIORITIES + tables + outbox.SCRIPT
+    return EVENTS + DELETES + PIPELINES + STAGES + FLAGS + PRIORITIES + tables + outbox.SCRIPT + endings.SCRIPT
 
 
 @cache

@@ -71,6 +71,22 @@ CREATE TABLE delivery_attempts (
     PRIMARY KEY (delivery_id, token)
 );
 
+CREATE TABLE dependencies (
+    job_id INTEGER NOT NULL,
+    kind   TEXT NOT NULL CONSTRAINT dependencies_kind CHECK (kind IN ('job', 'group')),
+    target INTEGER NOT NULL,
+    PRIMARY KEY (job_id, kind, target)
+);
+
+CREATE INDEX dependencies_by_target ON dependencies (kind, target, job_id);
+
+CREATE TABLE ended_jobs (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id   INTEGER NOT NULL,
+    active   INTEGER NOT NULL DEFAULT 0,
+    position INTEGER NOT NULL DEFAULT 0
+);
+
 CREATE TABLE event_types (
     name      TEXT NOT NULL,
     origin    TEXT NOT NULL DEFAULT '',
@@ -146,6 +162,33 @@ CREATE TABLE findings (
     found_at REAL NOT NULL,
     PRIMARY KEY (name, job_id, stage, part, subject)
 ) WITHOUT ROWID;
+
+CREATE TABLE group_jobs (
+    job_id   INTEGER PRIMARY KEY,
+    group_id INTEGER NOT NULL,
+    outcome  TEXT CONSTRAINT group_jobs_outcome
+        CHECK (outcome IS NULL OR outcome IN ('completed', 'failed', 'quarantined', 'cancelled'))
+);
+
+CREATE INDEX group_jobs_by_group ON group_jobs (group_id, job_id);
+
+CREATE INDEX group_jobs_by_outcome ON group_jobs (group_id, outcome);
+
+CREATE TABLE groups (
+    id           INTEGER PRIMARY KEY,
+    user_id      TEXT NOT NULL DEFAULT '',
+    name         TEXT NOT NULL,
+    jobs         INTEGER NOT NULL DEFAULT 0,
+    round        INTEGER NOT NULL DEFAULT 1,
+    callback_id  TEXT,
+    callback_url TEXT,
+    callback_lane TEXT,
+    created_at   REAL NOT NULL DEFAULT ((julianday('now') - 2440587.5) * 86400.0),
+    finished_at  REAL,
+    CONSTRAINT groups_name UNIQUE (user_id, name)
+);
+
+CREATE INDEX groups_by_name ON groups (name);
 
 CREATE VIEW history AS
 SELECT e.id - CASE WHEN half.n = 0 AND e.entity IN ('task+job', 'job+stage') THEN 1 ELSE 0 END AS id,
@@ -250,7 +293,7 @@ BEGIN
             WHEN 'completed' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: pending -> completed is only allowed for operator, orchestrator') END
             WHEN 'failed' THEN CASE WHEN NOT (NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: pending -> failed is only allowed for keeper, operator, orchestrator') END
             WHEN 'quarantined' THEN CASE WHEN NOT (NEW.actor = 'doctor' OR substr(NEW.actor, 1, 7) = 'doctor:' OR NEW.actor = 'keeper' OR substr(NEW.actor, 1, 7) = 'keeper:' OR NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: pending -> quarantined is only allowed for doctor, keeper, operator') END
-            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: pending -> cancelled is only allowed for operator, user') END END
+            WHEN 'cancelled' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:' OR NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:' OR NEW.actor = 'user' OR substr(NEW.actor, 1, 5) = 'user:') THEN RAISE(ABORT, 'reelstate: job: pending -> cancelled is only allowed for operator, orchestrator, user') END END
         WHEN 'validating' THEN CASE NEW.status
             WHEN 'pending' THEN CASE WHEN NOT (NEW.actor = 'operator' OR substr(NEW.actor, 1, 9) = 'operator:') THEN RAISE(ABORT, 'reelstate: job: validating -> pending is only allowed for operator') END
             WHEN 'planning' THEN CASE WHEN NOT (NEW.actor = 'orchestrator' OR substr(NEW.actor, 1, 13) = 'orchestrator:') THEN RAISE(ABORT, 'reelstate: job: validating -> planning is only allowed for orchestrator') END
@@ -457,6 +500,18 @@ CREATE TRIGGER guard_jobs_times_update AFTER UPDATE OF run_after, created_at, st
 WHEN (NEW.run_after >= '' OR NEW.created_at >= '' OR NEW.started_at >= '' OR NEW.changed_at >= '' OR NEW.finished_at >= '' OR NEW.flagged_at >= '' OR NEW.finished_at < NEW.started_at) AND NOT EXISTS (SELECT 1 FROM repairing)
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: jobs: instants are numbers (unix seconds), and nothing finishes before it starts');
+END;
+
+CREATE TRIGGER note_endings AFTER UPDATE OF status ON jobs
+WHEN NEW.status <> OLD.status AND (NEW.status IN ('failed', 'quarantined', 'completed', 'cancelled') OR OLD.status IN ('failed', 'quarantined', 'completed', 'cancelled'))
+ AND (EXISTS (SELECT 1 FROM group_jobs) OR EXISTS (SELECT 1 FROM waits WHERE ended_at IS NULL))
+BEGIN
+    UPDATE group_jobs SET outcome = CASE WHEN NEW.status IN ('failed', 'quarantined', 'completed', 'cancelled') THEN NEW.status END WHERE job_id = NEW.id;
+    INSERT INTO ended_jobs (job_id, active)
+    SELECT NEW.id, NEW.status NOT IN ('failed', 'quarantined', 'completed', 'cancelled')
+    WHERE EXISTS (SELECT 1 FROM group_jobs WHERE job_id = NEW.id)
+       OR EXISTS (SELECT 1 FROM dependencies AS d JOIN waits AS w ON w.job_id = d.job_id
+                  WHERE d.kind = 'job' AND d.target = NEW.id AND w.ended_at IS NULL);
 END;
 
 CREATE TRIGGER outbox_jobs_change AFTER UPDATE OF status ON jobs
@@ -1174,6 +1229,21 @@ WHEN (NEW.created_at >= '' OR NEW.changed_at >= '' OR NEW.deleted_at >= '') AND 
 BEGIN
     SELECT RAISE(ABORT, 'reelstate: videos: instants are numbers (unix seconds), and nothing finishes before it starts');
 END;
+
+CREATE TABLE waits (
+    job_id        INTEGER PRIMARY KEY,
+    group_id      INTEGER,
+    after_failure TEXT NOT NULL DEFAULT 'wait'
+        CONSTRAINT waits_after_failure CHECK (after_failure IN ('wait', 'cancel', 'start')),
+    due           INTEGER NOT NULL DEFAULT 1,
+    ended_at      REAL
+);
+
+CREATE INDEX waits_by_group ON waits (group_id) WHERE ended_at IS NULL;
+
+CREATE INDEX waits_due ON waits (job_id) WHERE due AND ended_at IS NULL;
+
+CREATE INDEX waits_open ON waits (job_id) WHERE ended_at IS NULL;
 
 CREATE TABLE webhooks (
     id            TEXT PRIMARY KEY,

@@ -4,4 +4,5 @@ WHERE j.status IN ('pending', 'validating', 'planning', 'downloading_inputs', 'p
   AND NOT EXISTS (
       SELECT FROM reelstate.opened_stages s
       WHERE s.job_id = j.id AND s.open AND s.done + s.skipped + s.failed < s.total)
+  AND NOT EXISTS (SELECT FROM reelstate.waits w WHERE w.job_id = j.id AND w.ended_at IS NULL)
 ORDER BY j.id LIMIT %(limit)s

@@ -1,5 +1,6 @@
 -- The next active jobs after a position, by an index probe per status: those in which no task is left to run, though they
--- are not completed (their next step was missed), and the last one that was looked at, where there may be more.
+-- are not completed (their next step was missed) and do not wait for other jobs, and the last one that was looked at, where
+-- there may be more.
 WITH active AS MATERIALIZED (
     SELECT id, changed_at FROM (
     SELECT id, changed_at FROM (SELECT id, changed_at FROM reelstate.jobs
@@ -26,6 +27,7 @@ WHERE a.changed_at <= coalesce(%(now)s::timestamptz, clock_timestamp()) - make_i
   AND NOT EXISTS (
       SELECT FROM reelstate.opened_stages AS s
       WHERE s.job_id = a.id AND s.open AND s.done + s.skipped + s.failed < s.total OFFSET 0)
+  AND NOT EXISTS (SELECT FROM reelstate.waits AS w WHERE w.job_id = a.id AND w.ended_at IS NULL OFFSET 0)
 UNION ALL
 SELECT max(id), false FROM active HAVING count(*) = %(window)s
 ORDER BY 2 DESC, 1

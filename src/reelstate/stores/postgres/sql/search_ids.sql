@@ -1,10 +1,21 @@
 -- The newest jobs before an id that a search selects. Only the newest `window` candidates of one index are looked at: by the
--- ids of a key (`by` = key), the runs of a schedule, the owner, the statuses, or the id, which is ordered by time. The last
+-- ids of a key (`by` = key), the groups of a name, the runs of a schedule, the owner, the statuses, or the id, which is ordered by time. The last
 -- row is the lowest id looked at, negative, where the window was full; the next page continues there.
 -- Each candidate is looked up by its key in a scalar subquery, which the planner can't turn into a join with all jobs.
 WITH candidates AS MATERIALIZED (
     (SELECT given.id FROM unnest(%(ids)s::bigint[]) AS given (id)
      WHERE %(by)s::text = 'key' AND given.id > %(floor)s AND given.id < %(before)s)
+    UNION ALL
+    (SELECT found.id
+     FROM (SELECT id FROM reelstate.groups
+           WHERE %(by)s::text = 'group' AND name = %(group)s::text
+             AND (%(user_id)s::text IS NULL OR user_id = %(user_id)s::text)) AS wanted
+     CROSS JOIN LATERAL (
+         SELECT m.job_id AS id FROM reelstate.group_jobs m
+         WHERE m.group_id = wanted.id AND m.job_id > %(floor)s AND m.job_id < %(before)s
+         ORDER BY m.job_id DESC LIMIT %(window)s
+     ) AS found
+     ORDER BY found.id DESC LIMIT %(window)s)
     UNION ALL
     (SELECT DISTINCT ON (r.job_id) r.job_id AS id FROM reelstate.schedule_runs r
      WHERE %(by)s::text = 'schedule' AND r.schedule_id = (SELECT id FROM reelstate.schedules WHERE name = %(schedule)s::text)
@@ -40,6 +51,9 @@ WITH candidates AS MATERIALIZED (
            AND (%(finished_from)s::timestamptz IS NULL OR j.finished_at >= %(finished_from)s::timestamptz)
            AND (%(finished_until)s::timestamptz IS NULL OR j.finished_at < %(finished_until)s::timestamptz)
            AND (NOT %(flagged)s OR j.flagged IS NOT NULL)
+           AND (%(group)s::text IS NULL OR %(by)s::text = 'group' OR EXISTS (
+               SELECT FROM reelstate.group_jobs m JOIN reelstate.groups g ON g.id = m.group_id
+               WHERE m.job_id = j.id AND g.name = %(group)s::text))
            AND (%(schedule)s::text IS NULL OR %(by)s::text = 'schedule' OR EXISTS (
                SELECT FROM reelstate.schedule_runs r JOIN reelstate.schedules s ON s.id = r.schedule_id
                WHERE r.job_id = j.id AND s.name = %(schedule)s::text))

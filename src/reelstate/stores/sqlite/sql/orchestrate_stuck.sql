@@ -33,6 +33,7 @@ WHERE a.changed_at <= :now - :older
   AND NOT EXISTS (
       SELECT 1 FROM opened_stages AS s
       WHERE s.job_id = a.id AND s.open AND s.done + s.skipped + s.failed < s.total)
+  AND NOT EXISTS (SELECT 1 FROM waits AS w WHERE w.job_id = a.id AND w.ended_at IS NULL)
 UNION ALL
 SELECT max(id), false FROM active HAVING count(*) = :window
 ORDER BY 2 DESC, 1

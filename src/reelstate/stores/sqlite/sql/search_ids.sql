@@ -1,10 +1,21 @@
 -- The newest jobs before an id that a search selects. Only the newest `window` candidates of one index are looked at: by the
--- ids of a key (`by` = key), the runs of a schedule, the owner, the statuses, or the id, which is ordered by time. The last
+-- ids of a key (`by` = key), the groups of a name, the runs of a schedule, the owner, the statuses, or the id, which is ordered by time. The last
 -- row is the lowest id looked at, negative, where the window was full; the next page continues there.
 -- Differs from PostgreSQL: without LATERAL the probe of a status is a list of ids. The first line of each WHERE has no
 -- column, so that it is evaluated once and a disabled path reads nothing.
 WITH candidates (id) AS MATERIALIZED (
     SELECT value FROM json_each(:ids) WHERE :by = 'key' AND value > :floor AND value < :before
+    UNION ALL
+    SELECT * FROM (
+        SELECT j.job_id
+        FROM groups AS g INDEXED BY groups_by_name CROSS JOIN group_jobs AS j
+        WHERE :by = 'group'
+          AND g.name = :group AND (:user_id IS NULL OR g.user_id = :user_id)
+          AND j.job_id IN (
+            SELECT m.job_id FROM group_jobs AS m INDEXED BY group_jobs_by_group
+            WHERE m.group_id = g.id AND m.job_id > :floor AND m.job_id < :before
+            ORDER BY m.job_id DESC LIMIT :window)
+        ORDER BY j.job_id DESC LIMIT :window)
     UNION ALL
     SELECT * FROM (
         SELECT DISTINCT r.job_id FROM schedule_runs AS r INDEXED BY schedule_runs_jobs
@@ -47,6 +58,9 @@ WITH candidates (id) AS MATERIALIZED (
       AND (:finished_from IS NULL OR j.finished_at >= :finished_from)
       AND (:finished_until IS NULL OR j.finished_at < :finished_until)
       AND (NOT :flagged OR j.flagged IS NOT NULL)
+      AND (:group IS NULL OR :by = 'group' OR EXISTS (
+          SELECT 1 FROM group_jobs AS m JOIN groups AS g ON g.id = m.group_id
+          WHERE m.job_id = j.id AND g.name = :group))
       AND (:schedule IS NULL OR :by = 'schedule' OR EXISTS (
           SELECT 1 FROM schedule_runs AS r JOIN schedules AS s ON s.id = r.schedule_id
           WHERE r.job_id = j.id AND s.name = :schedule))

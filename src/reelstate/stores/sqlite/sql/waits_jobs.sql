@@ -1,0 +1,4 @@
+-- The jobs of a user among these; a job without a user may wait for any.
+SELECT id FROM jobs
+WHERE id IN (SELECT value FROM json_each(:ids)) AND (:user_id = '' OR user_id = :user_id)
+ORDER BY id
