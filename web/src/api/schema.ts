@@ -1229,6 +1229,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List groups of jobs, newest first
+         * @description List groups of jobs, newest first. Their jobs: `GET /api/v1/jobs?q=group:NAME`.
+         */
+        get: operations["groups_groups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the status, the counts and the progress of a group
+         * @description Get the status, the counts and the progress of a group.
+         */
+        get: operations["groups_group"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{name}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel the active jobs of a group, in batches
+         * @description Cancel the active jobs of a group, in batches. Jobs that have failed stay failed.
+         */
+        post: operations["groups_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/groups/{name}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry the failed jobs of a group, in batches; for an admin the quarantined ones too
+         * @description Retry the failed jobs of a group, in batches; for an admin the quarantined ones too.
+         */
+        post: operations["groups_retry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/machines": {
         parameters: {
             query?: never;
@@ -1983,6 +2063,12 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AfterFailure
+         * @description What happens to a waiting job when what it waits for fails for good, is quarantined or cancelled.
+         * @enum {string}
+         */
+        AfterFailure: "wait" | "cancel" | "start";
         /** Alive */
         Alive: {
             /**
@@ -2202,6 +2288,11 @@ export interface components {
              * @description Only this user's; for admins.
              */
             user_id?: string | null;
+            /**
+             * Group
+             * @description Only of this group.
+             */
+            group?: string | null;
             /**
              * Expected
              * @description The count that the caller expects; with another count nothing is changed.
@@ -2614,6 +2705,84 @@ export interface components {
             /** States */
             states: components["schemas"]["StateDocument"][];
         };
+        /**
+         * GroupChangeDocument
+         * @example {
+         *       "changed": 3,
+         *       "name": "nightly-2026-11-19",
+         *       "refused": 0
+         *     }
+         */
+        GroupChangeDocument: {
+            /** Name */
+            name: string;
+            /**
+             * Changed
+             * @description Jobs that were changed.
+             */
+            changed: number;
+            /**
+             * Refused
+             * @description Jobs that changed meanwhile and could not be.
+             */
+            refused: number;
+        };
+        /**
+         * GroupDocument
+         * @example {
+         *       "counts": {
+         *         "completed": 37,
+         *         "pending": 1,
+         *         "running": 2
+         *       },
+         *       "created_at": "2026-11-19T02:00:00Z",
+         *       "jobs": 40,
+         *       "name": "nightly-2026-11-19",
+         *       "progress": 92.5,
+         *       "round": 1,
+         *       "status": "running",
+         *       "user_id": "ada"
+         *     }
+         */
+        GroupDocument: {
+            /** Name */
+            name: string;
+            /** User Id */
+            user_id: string;
+            /**
+             * Status
+             * @description The lowest of: quarantined, failed, cancelled, running, pending, completed.
+             */
+            status: string;
+            /** Jobs */
+            jobs: number;
+            /**
+             * Counts
+             * @description Jobs by status; `running` is every phase.
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * Progress
+             * @description Jobs that are not active any more, in percent.
+             */
+            progress: number;
+            /**
+             * Round
+             * @description +1 when a job joins it, or runs again, after it has finished.
+             */
+            round: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Finished At */
+            finished_at: string | null;
+            /** Callback */
+            callback: string | null;
+        };
         /** Health */
         Health: {
             /**
@@ -2730,6 +2899,8 @@ export interface components {
             finished_at: string | null;
             /** Resource Id */
             resource_id: number | null;
+            /** Group */
+            group: string | null;
             /** Archived */
             archived: boolean;
             /**
@@ -2833,6 +3004,8 @@ export interface components {
             finished_at: string | null;
             /** Resource Id */
             resource_id: number | null;
+            /** Group */
+            group: string | null;
             /** Archived */
             archived: boolean;
         };
@@ -3423,6 +3596,26 @@ export interface components {
              */
             callback?: string | null;
             /**
+             * Group
+             * @description The group that it joins, by name.
+             */
+            group?: string | null;
+            /**
+             * Group Callback
+             * @description A URL that gets an event when the whole group has finished.
+             */
+            group_callback?: string | null;
+            /**
+             * After
+             * @description Ids of jobs, and groups as `group:NAME`, that must complete before it starts.
+             */
+            after?: (number | string)[];
+            /**
+             * @description When one of them fails: it waits for a retry, is cancelled, or starts when all have ended.
+             * @default wait
+             */
+            after_failure: components["schemas"]["AfterFailure"];
+            /**
              * User Id
              * @description For whom; only an admin may name another than its own user.
              */
@@ -3825,6 +4018,13 @@ export interface components {
         PageDocument_EventDocument_: {
             /** Items */
             items: components["schemas"]["EventDocument"][];
+            /** After */
+            after: string | null;
+        };
+        /** PageDocument[GroupDocument] */
+        PageDocument_GroupDocument_: {
+            /** Items */
+            items: components["schemas"]["GroupDocument"][];
             /** After */
             after: string | null;
         };
@@ -4342,7 +4542,7 @@ export interface components {
          * @description The cause of a reason.
          * @enum {string}
          */
-        ReasonKind: "runs" | "ready" | "stage" | "delayed" | "retry" | "due" | "paused" | "resuming" | "limit" | "no_worker" | "needs" | "workers_paused" | "busy" | "stuck" | "preferred" | "isolated" | "behind_isolated" | "lease_expired" | "next_step" | "keeper" | "flagged" | "done" | "skipped" | "failed" | "quarantined" | "cancelled" | "completed" | "archived" | "unreadable";
+        ReasonKind: "runs" | "ready" | "stage" | "after" | "after_failed" | "delayed" | "retry" | "due" | "paused" | "resuming" | "limit" | "no_worker" | "needs" | "workers_paused" | "busy" | "stuck" | "preferred" | "isolated" | "behind_isolated" | "lease_expired" | "next_step" | "keeper" | "flagged" | "done" | "skipped" | "failed" | "quarantined" | "cancelled" | "completed" | "archived" | "unreadable";
         /** ReasonRequest */
         ReasonRequest: {
             /**
@@ -5694,6 +5894,8 @@ export interface components {
             finished_at: string | null;
             /** Resource Id */
             resource_id: number | null;
+            /** Group */
+            group: string | null;
             /** Archived */
             archived: boolean;
         };
@@ -12462,6 +12664,380 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BackfillDocument"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Content Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    groups_groups: {
+        parameters: {
+            query?: {
+                /** @description Of this user; for admins. */
+                user_id?: string | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description The `after` of the page before. */
+                after?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageDocument_GroupDocument_"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    groups_group: {
+        parameters: {
+            query?: {
+                /** @description Of this user; for admins. */
+                user_id?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The group's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    groups_cancel: {
+        parameters: {
+            query?: {
+                /** @description Of this user; for admins. */
+                user_id?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The group's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["OperationRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupChangeDocument"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Content Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Content */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    groups_retry: {
+        parameters: {
+            query?: {
+                /** @description Of this user; for admins. */
+                user_id?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The group's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["OperationRequest"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupChangeDocument"];
                 };
             };
             /** @description Bad Request */

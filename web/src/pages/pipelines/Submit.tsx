@@ -15,7 +15,7 @@ export function SubmitJob({ pipeline, onClose }: { pipeline: Pipeline; onClose: 
   const key = useRef(crypto.getRandomValues(new Uint32Array(4)).join('-'));
   const submit = async () => {
     const made = await api.post('/api/v1/jobs', {
-      body: { pipeline: pipeline.name, ...(pipeline.current ? {} : { digest: pipeline.digest }), spec: spec.value(), priority: priority as 'normal', delay: Number(delay) || 0 },
+      body: { pipeline: pipeline.name, ...(pipeline.current ? {} : { digest: pipeline.digest }), spec: spec.value(), priority: priority as 'normal', delay: Number(delay) || 0, after_failure: 'wait' },
       headers: { 'idempotency-key': key.current },
     });
     onClose();
