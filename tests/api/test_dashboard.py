@@ -45,7 +45,7 @@ async def asked(
 
 
 def browser(api: Server) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=api.url, verify=PLAIN, trust_env=False)
+    return httpx.AsyncClient(base_url=api.url, verify=PLAIN, trust_env=False, timeout=60)
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ async def test_a_session_under_tls_is_in_a_cookie_that_only_this_host_can_set(
     forwarded = {"X-Forwarded-Proto": scheme}
     async with (
         api_server(engine, database_url, trusted_proxies="127.0.0.1") as api,
-        httpx.AsyncClient(base_url=api.url, verify=PLAIN, trust_env=False, headers=forwarded) as browser,
+        httpx.AsyncClient(base_url=api.url, verify=PLAIN, trust_env=False, timeout=60, headers=forwarded) as browser,
     ):
         answer = await browser.post("/signin", json={"key": api.keys["ada"].text})
         cookie = answer.headers["set-cookie"]

@@ -273,7 +273,7 @@ def test_https_is_served_with_a_certificate(tmp_path: Path) -> None:
         port = server.until(r"serving https://0\.0\.0\.0:(\d+)")[1]
         server.until("no key exists")
         trusting = ssl.create_default_context(cafile=CERTIFICATE)
-        with httpx.Client(verify=trusting, trust_env=False) as browser:
+        with httpx.Client(verify=trusting, trust_env=False, timeout=60) as browser:
             named = {"sni_hostname": "media.test"}
             answer = browser.get(f"https://127.0.0.1:{port}/livez", extensions=named)
             assert (answer.status_code, answer.headers["strict-transport-security"]) == (200, "max-age=31536000")

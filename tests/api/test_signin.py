@@ -10,7 +10,7 @@ OURS = {"X-Reelstate": "1"}
 
 
 def browser(api: Server) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=api.url, verify=PLAIN, trust_env=False)
+    return httpx.AsyncClient(base_url=api.url, verify=PLAIN, trust_env=False, timeout=60)
 
 
 async def test_a_code_is_exchanged_once_for_a_session(api: Server) -> None:

@@ -49,7 +49,7 @@ def receiver(folder: Path, secret: str, port: str) -> Iterator["subprocess.Popen
 
 async def post(port: str, headers: dict[str, str], body: str) -> int:
     """Send a request as soon as the receiver listens; return the status of its response."""
-    async with httpx.AsyncClient(verify=PLAIN, trust_env=False) as client:
+    async with httpx.AsyncClient(verify=PLAIN, trust_env=False, timeout=60) as client:
         for _ in range(600):
             try:
                 answer = await client.post(f"http://127.0.0.1:{port}/", headers=headers, content=body)

@@ -101,7 +101,7 @@ async def test_a_real_prometheus_scrapes_a_server_and_evaluates_the_rules(tmp_pa
 
 async def scraped(prometheus: str) -> None:
     """Return when the metrics of the server can be queried and the rules have been evaluated without an error."""
-    async with httpx.AsyncClient(base_url=prometheus, trust_env=False) as client:
+    async with httpx.AsyncClient(base_url=prometheus, trust_env=False, timeout=60) as client:
         created = 'reelstate_jobs_created_total{pipeline="simple"}'
 
         async def is_scraped() -> bool:

@@ -16,7 +16,7 @@ from tests.telemetry.scraping import Scrape
 def test_the_port_shows_what_is_counted() -> None:
     with counting(Metrics()) as metrics, exporting(metrics, "127.0.0.1", 0) as port:
         emit(JobCreated("p"))
-        text = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+        text = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False, timeout=60).text
     assert Scrape(text).value("jobs_created_total", pipeline="p") == 1
     assert "_created{" not in text.replace("jobs_created", "")
 
