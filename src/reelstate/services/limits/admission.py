@@ -44,6 +44,10 @@ class _Locked(NamedTuple):
     locked: str
 
 
+class _TriedLock(NamedTuple):
+    locked: bool
+
+
 class _Id(NamedTuple):
     id: int
 
@@ -101,6 +105,7 @@ class _AdmittedRow(NamedTuple):
 
 NEEDED = Statement("limit_needed", _Needed)
 LOCK = Statement("limit_lock", _Locked)
+TRY_LOCK = Statement("limit_try_lock", _TriedLock)
 FOLD = Statement("limit_fold", _Id)
 ARRIVALS = Statement("limit_arrivals", _Arrival)
 ADD_KEYS = Statement("limit_keys_add", _KeyRow)
@@ -124,21 +129,28 @@ class Admission:
     tasks: int = 0
     routed: int = 0
     """Tasks that were given a queue or a lane."""
+    shared: bool = False
+    """Another admission ran at this moment, and may have moved tasks; this one has waited for it instead."""
 
 
-async def admit(store: Store, *, demand: int = MAX_ADMITTED) -> Admission:
+async def admit(store: Store, *, demand: int = MAX_ADMITTED, share: bool = False) -> Admission:
     """Admit waiting tasks as far as their limits have room.
 
-    `demand` is how many a worker asks for: keys without a number get no more than that, so that they take turns.
+    `demand` is how many a worker asks for: keys without a number get no more than that, so that they take turns. With
+    `share`, it only waits for another admission that runs: many workers ask at the same moment, and one can do it.
     """
     (found,) = await store.read(lambda transaction: transaction.run(NEEDED))
     if not found.needed:
         return Admission()
-    return await store.write(lambda transaction: _admit(transaction, min(demand, MAX_ADMITTED)))
+    return await store.write(lambda transaction: _admit(transaction, min(demand, MAX_ADMITTED), share=share))
 
 
-async def _admit(transaction: Transaction, demand: int) -> Admission:
-    await transaction.run(LOCK)
+async def _admit(transaction: Transaction, demand: int, *, share: bool) -> Admission:
+    (tried,) = await transaction.run(TRY_LOCK)
+    if not tried.locked:
+        await transaction.run(LOCK)
+        if share:
+            return Admission(shared=True)
     await transaction.run(FOLD, limit=FOLDED)
     routed = await _route(transaction)
     free = [row for row in routed if row.queue is None]

@@ -17,8 +17,13 @@ async def claim_admitted(
     missing = request.limit - len(claimed.tasks)
     if not claimed.limited or claimed.paused or missing <= 0 or request.hints:
         return claimed, Admission()
-    admission = await admit(store, demand=missing)
-    if not admission.tasks:
-        return claimed, admission
-    more = await claim(store, catalogue, claims, request.for_rest(missing))
-    return claimed.with_more(more), admission
+    admission = await admit(store, demand=missing, share=True)
+    if admission.shared:
+        claimed = claimed.with_more(await claim(store, catalogue, claims, request.for_rest(missing)))
+        missing = request.limit - len(claimed.tasks)
+        if claimed.tasks:
+            return claimed, admission
+        admission = await admit(store, demand=missing)
+    if admission.tasks:
+        claimed = claimed.with_more(await claim(store, catalogue, claims, request.for_rest(missing)))
+    return claimed, admission
