@@ -10,6 +10,7 @@ from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimedTask, TaskKey
 from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
+from reelstate.services.limits import admission
 from tests.conformance.scenarios import finish, lose, released, status_of, submitted, take, take_one
 from tests.engines import FakeClock, a_worker, done, failed
 from tests.manual_sql import ManualSql
@@ -439,6 +440,18 @@ async def test_a_task_that_was_added_without_knowing_the_limit_comes_under_it(
     assert task.key.job_id == first
     await engine.complete([done(task)])
     assert jobs_of(await take(engine, worker)) == [second]
+
+
+async def test_a_lane_without_a_worker_keeps_no_other_lane_waiting(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "MAX_QUEUES", 2)
+    worker = await a_worker(engine)
+    await engine.limits.set("turns", per="user")
+    for number in range(5):
+        await submitted(engine, "fan", user_id=f"u{number}")
+    bob = await of_user(engine, "bob", 4)
+    assert [(await take_one(engine, worker, pipelines=["simple"])).key.job_id for _ in bob] == bob
 
 
 async def test_a_lower_limit_holds_for_tasks_that_were_admitted_and_not_claimed(engine: Engine) -> None:

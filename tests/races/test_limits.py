@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from reelstate.core.machine import ACTIVE_JOBS
@@ -85,4 +86,19 @@ async def test_no_key_of_many_runs_more_than_its_limit(url: str, racers: RacingP
 
 
 async def test_no_key_runs_more_than_its_limit_in_one_sqlite_file(tmp_path: Path, racers: RacingProcesses) -> None:
-    await never_too_many(f"sqlite:///{tmp_path / 'shared.db'}", racers, keys=3, tasks=8)
+    await never_too_many(f"sqlite:///{tmp_path / 'shared.db'}", racers, keys=3, tasks=40)
+
+
+async def test_a_task_that_another_transaction_has_locked_is_admitted_later(url: str) -> None:
+    async with engine_at(url) as engine, await psycopg.AsyncConnection.connect(url) as other:
+        worker = await a_worker(engine)
+        await engine.limits.set("one", running=1)
+        submitted = await engine.submit_many([Submission(pipeline=SIMPLE.name)] * 3)
+        (first,) = (await engine.claim(worker, 9)).tasks
+        last = submitted[2].job_id
+        await other.execute("SELECT FROM reelstate.tasks WHERE job_id = %s FOR UPDATE", [last])
+        await engine.limits.set("one", running=9)
+        assert [task.key.job_id for task in (await engine.claim(worker, 9)).tasks] == [submitted[1].job_id]
+        await other.rollback()
+        assert [task.key.job_id for task in (await engine.claim(worker, 9)).tasks] == [last]
+        assert first.key.job_id == submitted[0].job_id

@@ -78,6 +78,8 @@ def check_group_name(name: str, field: str = "group") -> str:
 
 def check_after(after: Sequence[int | Group]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return the distinct jobs and the names of the distinct groups that a job waits for. Raises `InvalidRequest`."""
+    if not isinstance(after, list | tuple):
+        raise InvalidRequest("after", f"{after!r} is not a list", hint="give a list of job ids and groups")
     if len(after) > MAX_AFTER:
         raise InvalidRequest(
             "after", f"names {len(after):,} jobs and groups, the limit is {MAX_AFTER:,}", hint="put them into a group"

@@ -14,9 +14,10 @@ Workers that find too little to claim run it, and so does the keeper, so nothing
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from reelstate.core.limit import Grant, Room, WaitingQueue, allocate
@@ -28,6 +29,8 @@ FOLDED: Final = 10_000
 ROUTED: Final = 5_000
 MAX_QUEUES: Final = 1_000
 """Queues that one admission looks at; the others take their turn in the next."""
+UNBLOCKED: Final = 100
+"""Queues of a key that one admission looks at again; a key with room and more of them stays due."""
 MAX_ADMITTED: Final = 1_000
 HEAD: Final = 100
 """Tasks of a queue that one admission looks at."""
@@ -83,6 +86,7 @@ class _CandidateRow(NamedTuple):
     lane: int
     keys: Json
     turn: float
+    priority: int
     priorities: Json
     tasks: int
     demand: int
@@ -154,7 +158,7 @@ async def _admit(transaction: Transaction, demand: int, *, share: bool) -> Admis
     await transaction.run(FOLD, limit=FOLDED)
     routed = await _route(transaction)
     free = [row for row in routed if row.queue is None]
-    await transaction.run(UNBLOCK, limit=MAX_QUEUES, most=MAX_QUEUES)
+    await transaction.run(UNBLOCK, limit=MAX_QUEUES, most=UNBLOCKED)
     rows = await transaction.run(CANDIDATES, limit=MAX_QUEUES, cap=HEAD, demand=demand)
     admitted = await _share(transaction, rows) if rows else []
     jobs = frozenset(row.job_id for row in free) | frozenset(row.job_id for row in admitted)
@@ -171,7 +175,10 @@ async def _route(transaction: Transaction) -> list[_RoutedRow]:
     for row in arrivals:
         queue = queues.get((row.lane, limit_keys(row.wanted)))
         moves.append((row.job_id, row.stage, row.part, None if queue is None else queue.id))
-    return await transaction.run(ROUTE, Batch(("job_id", "stage", "part", "queue"), moves))
+    # In the order in which others lock tasks.
+    return await transaction.run(
+        ROUTE, Batch(("job_id", "stage", "part", "queue"), sorted(moves, key=itemgetter(0, 1, 2)))
+    )
 
 
 def limit_keys(wanted: Json) -> tuple[LimitKey, ...]:
@@ -214,10 +221,28 @@ async def _share(transaction: Transaction, rows: Sequence[_CandidateRow]) -> lis
     demand = {row.lane: row.demand for row in rows}
     grants = allocate(queues, rooms, demand, MAX_ADMITTED)
     admitted = await _move(transaction, {queue.id: queue.keys for queue in queues}, rooms, grants)
-    turns: list[Row] = [(each.queue, each.turn, each.waits, each.priority, each.blocked_by) for each in grants]
-    await transaction.run(TURNS, Batch(("id", "turn", "waiting", "priority", "blocked_by"), turns))
+    await _record(transaction, grants, rows, Counter(row.queue for row in admitted))
     await _mark_full(transaction, grants, {row.id: row for row in found})
     return admitted
+
+
+async def _record(
+    transaction: Transaction, grants: Sequence[Grant], rows: Sequence[_CandidateRow], moved: Mapping[int, int]
+) -> None:
+    """Record what each queue has had and waits for, where that has changed.
+
+    A task that another transaction has locked is not moved: its queue waits on.
+    """
+    before = {row.id: row for row in rows}
+    turns: list[Row] = []
+    for grant in grants:
+        row, tasks = before[grant.queue], moved.get(grant.queue, 0)
+        share = (grant.turn - row.turn) * tasks / grant.tasks if grant.tasks else 0.0
+        waits = grant.waits or tasks < grant.tasks
+        if tasks or not waits or grant.blocked_by is not None or grant.priority != row.priority:
+            turns.append((grant.queue, row.turn + share, waits, grant.priority, grant.blocked_by))
+    if turns:
+        await transaction.run(TURNS, Batch(("id", "turn", "waiting", "priority", "blocked_by"), turns))
 
 
 async def _move(

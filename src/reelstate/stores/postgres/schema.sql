@@ -1976,7 +1976,7 @@ CREATE INDEX limit_queues_blocked ON reelstate.limit_queues USING btree (blocked
 
 -- Name: limit_queues_open; Type: INDEX; Schema: reelstate; Owner: -
 
-CREATE INDEX limit_queues_open ON reelstate.limit_queues USING btree (priority DESC, turn) WHERE (waiting AND (blocked_by IS NULL));
+CREATE INDEX limit_queues_open ON reelstate.limit_queues USING btree (lane, priority DESC, turn) WHERE (waiting AND (blocked_by IS NULL));
 
 -- Name: limit_queues_turns; Type: INDEX; Schema: reelstate; Owner: -
 

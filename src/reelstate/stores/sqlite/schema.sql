@@ -628,7 +628,7 @@ CREATE TABLE limit_queues (
 
 CREATE INDEX limit_queues_blocked ON limit_queues (blocked_by, priority DESC, turn) WHERE blocked_by IS NOT NULL;
 
-CREATE INDEX limit_queues_open ON limit_queues (priority DESC, turn) WHERE waiting AND blocked_by IS NULL;
+CREATE INDEX limit_queues_open ON limit_queues (lane, priority DESC, turn) WHERE waiting AND blocked_by IS NULL;
 
 CREATE INDEX limit_queues_turns ON limit_queues (lane, turn);
 

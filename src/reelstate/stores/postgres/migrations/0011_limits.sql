@@ -54,7 +54,7 @@ CREATE TABLE reelstate.limit_queues (
     blocked_by bigint,
     UNIQUE (lane, keys)
 );
-CREATE INDEX limit_queues_open ON reelstate.limit_queues (priority DESC, turn) WHERE waiting AND blocked_by IS NULL;
+CREATE INDEX limit_queues_open ON reelstate.limit_queues (lane, priority DESC, turn) WHERE waiting AND blocked_by IS NULL;
 CREATE INDEX limit_queues_blocked ON reelstate.limit_queues (blocked_by, priority DESC, turn) WHERE blocked_by IS NOT NULL;
 CREATE INDEX limit_queues_turns ON reelstate.limit_queues (lane, turn);
 CREATE INDEX limit_queues_waiting ON reelstate.limit_queues (lane, turn) WHERE waiting;

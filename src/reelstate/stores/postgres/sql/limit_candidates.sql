@@ -1,16 +1,33 @@
--- The queues that may have room, the most urgent and then the one with the smallest share first, with the priorities of
+-- The queues that may have room: of each lane in turn the most urgent and then the one with the smallest share, so that no
+-- lane fills the window; none of a lane that has what a worker asks for and no limit with a number. With the priorities of
 -- their first tasks that are not paused, and the number of all, up to `cap` and one. `demand` is how many tasks their lane lacks to have as many as a worker asks for.
 WITH paused AS MATERIALIZED (
     SELECT coalesce(bool_or(scope IN ('user', 'stage')), false) AS tasks, coalesce(bool_or(scope = 'all'), false) AS everything,
            coalesce(array_agg(name) FILTER (WHERE scope = 'pipeline'), '{}') AS pipelines
     FROM reelstate.pauses WHERE resumed_at IS NULL
+), place AS MATERIALIZED (
+    SELECT l.id AS lane, %(demand)s - counted.tasks AS demand,
+           EXISTS (SELECT FROM reelstate.limits m
+                   WHERE m.removed_at IS NULL AND (m.running IS NOT NULL OR m.starts IS NOT NULL)
+                     AND (m.pipeline IS NULL OR m.pipeline = l.pipeline)) AS numbered
+    FROM reelstate.lanes l
+    CROSS JOIN LATERAL (
+        SELECT count(*)::integer AS tasks FROM (
+            SELECT FROM reelstate.tasks WHERE lane = l.id AND status = 'ready' LIMIT %(demand)s) AS ready
+    ) AS counted
+    WHERE NOT (SELECT everything FROM paused) AND l.pipeline <> ALL ((SELECT pipelines FROM paused)::text[])
+      AND EXISTS (SELECT FROM reelstate.limit_queues q WHERE q.lane = l.id AND q.waiting AND q.blocked_by IS NULL)
 ), chosen AS MATERIALIZED (
-    SELECT q.id, q.lane, q.keys, q.turn, q.priority FROM reelstate.limit_queues q
-    WHERE q.waiting AND q.blocked_by IS NULL AND NOT (SELECT everything FROM paused)
-      AND NOT EXISTS (SELECT FROM reelstate.lanes l WHERE l.id = q.lane AND l.pipeline = ANY ((SELECT pipelines FROM paused)::text[]))
-    ORDER BY q.priority DESC, q.turn LIMIT %(limit)s
+    SELECT q.id, q.lane, q.keys, q.turn, q.priority, place.demand, q.number
+    FROM place CROSS JOIN LATERAL (
+        SELECT o.*, row_number() OVER (ORDER BY o.priority DESC, o.turn) AS number FROM reelstate.limit_queues o
+        WHERE o.lane = place.lane AND o.waiting AND o.blocked_by IS NULL
+        ORDER BY o.priority DESC, o.turn LIMIT %(limit)s
+    ) AS q
+    WHERE place.demand > 0 OR place.numbered
+    ORDER BY q.number LIMIT %(limit)s
 )
-SELECT q.id, q.lane, to_jsonb(q.keys) AS keys, q.turn, head.priorities, counted.tasks, %(demand)s - lane.tasks AS demand
+SELECT q.id, q.lane, to_jsonb(q.keys) AS keys, q.turn, q.priority, head.priorities, counted.tasks, q.demand
 FROM chosen q
 CROSS JOIN LATERAL (
     SELECT coalesce(jsonb_agg(first.priority ORDER BY first.priority DESC), '[]') AS priorities
@@ -25,8 +42,4 @@ CROSS JOIN LATERAL (
     SELECT count(*)::integer AS tasks FROM (
         SELECT FROM reelstate.tasks WHERE lane IN (q.id, -q.id) AND status = 'ready' LIMIT %(cap)s + 1) AS each
 ) AS counted
-CROSS JOIN LATERAL (
-    SELECT count(*) AS tasks FROM (
-        SELECT FROM reelstate.tasks WHERE lane = q.lane AND status = 'ready' LIMIT %(demand)s) AS counted
-) AS lane
 ORDER BY q.priority DESC, q.turn

@@ -54,7 +54,7 @@ CREATE TABLE limit_queues (
     blocked_by INTEGER,
     UNIQUE (lane, keys)
 );
-CREATE INDEX limit_queues_open ON limit_queues (priority DESC, turn) WHERE waiting AND blocked_by IS NULL;
+CREATE INDEX limit_queues_open ON limit_queues (lane, priority DESC, turn) WHERE waiting AND blocked_by IS NULL;
 CREATE INDEX limit_queues_blocked ON limit_queues (blocked_by, priority DESC, turn) WHERE blocked_by IS NOT NULL;
 CREATE INDEX limit_queues_turns ON limit_queues (lane, turn);
 CREATE INDEX limit_queues_waiting ON limit_queues (lane, turn) WHERE waiting;
