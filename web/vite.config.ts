@@ -20,7 +20,7 @@ export default defineConfig({
           includeDependenciesRecursively: false,
           groups: [
             { name: 'ui', priority: 1, test: /src\/(?!pages|library|main|styles|components\/Chart)|node_modules\/(@?preact)/ },
-            { name: 'operate', test: /src\/pages\/(Keys|Pauses|Archive|Settings|Webhooks|Schedules|Pipelines|Machines|settings|webhooks|schedules|pipelines|machines)\b/ },
+            { name: 'operate', test: /src\/pages\/(Keys|Pauses|Limits|Groups|Archive|Settings|Webhooks|Schedules|Pipelines|Machines|limits|settings|webhooks|schedules|pipelines|machines)\b/ },
             { name: 'library', test: /src\/(library|pages\/Videos?\b)/ },
           ],
         },

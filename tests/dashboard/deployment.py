@@ -73,6 +73,9 @@ class Deployment:
     def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
         return self.api.post(path, json=body or {}).raise_for_status().json()
 
+    def put(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self.api.put(path, json=body).raise_for_status().json()
+
     def make_key(self, name: str, *scopes: str, user_id: str = "") -> Any:
         return self.post("keys", {"name": name, "scopes": [f"jobs:{scope}" for scope in scopes], "user_id": user_id})
 

@@ -1,4 +1,4 @@
-"""The forms of keys, webhooks, schedules and pipelines, the search, and why something waits.
+"""The forms of keys, webhooks, schedules, pipelines and limits, groups, the search, and why something waits.
 
 What is filled in is seen in what the deployment then does.
 """
@@ -199,6 +199,90 @@ def test_a_schedule_is_made_paused_triggered_and_backfilled(admin: Page, served:
     dialog.get_by_label(re.compile("^Type")).fill("nightly")
     verb.click()
     until_true(lambda: served.get("schedules") == [], "the deletion")
+
+
+def test_a_limit_is_set_seen_with_its_keys_changed_and_removed(admin: Page, served: Deployment) -> None:
+    open_page(admin, served, "limits")
+    expect(admin.get_by_text("No limits yet")).to_be_visible()
+    admin.get_by_role("button", name="New limit").click()
+    dialog = admin.get_by_role("dialog")
+    submit = dialog.get_by_role("button", name="Set the limit")
+    dialog.locator("[name=name]").fill("users")
+    dialog.get_by_label("Pipeline").select_option("gated")
+    dialog.get_by_label("Stage").select_option("work")
+    expect(submit).to_be_disabled()
+    dialog.locator("[name=running]").fill("1")
+    dialog.locator("[name=starts]").fill("100")
+    expect(submit).to_be_disabled()
+    dialog.locator("[name=period]").fill("3600")
+    dialog.locator("[name=per]").fill("user")
+    dialog.locator("[name=weights]").fill("ada=2\nbob")
+    expect(dialog.get_by_role("alert")).to_contain_text("bob")
+    dialog.locator("[name=weights]").fill("ada=2")
+    dialog.locator("[name=reason]").fill("fair use")
+    submit.click()
+    row = admin.locator("[data-limit=users]")
+    expect(row).to_contain_text("1 running and 100 starts in 3600 s per user in gated.work")
+    expect(row).to_contain_text("fair use")
+    (limit,) = served.get("limits")
+    assert (limit["running"], limit["starts"], limit["period"], limit["weights"]) == (1, 100, 3600, {"ada": 2})
+
+    job, gates = served.submit(3, user_id="ada")
+    served.until_running(job, 1)
+    row.get_by_role("link", name="users").click()
+    use = admin.locator("[data-use=ada]")
+    expect(use.get_by_role("cell")).to_have_text(["ada", "1 of 1", "1 of 100", "2"])
+    admin.get_by_role("button", name="Change").click()
+    dialog.locator("[name=running]").fill("2")
+    submit.click()
+    expect(use).to_contain_text("2 of 2")
+    assert served.get("limits/users")["weights"] == {"ada": 2}
+    (gates / "all").touch()
+    served.until_status(job, "completed")
+
+    admin.get_by_role("button", name="Remove").click()
+    agree(admin, "Remove", "no need")
+    expect(admin.get_by_text("No limits yet")).to_be_visible()
+    assert served.get("limits") == []
+    (removed,) = served.get("limits", removed=True)
+    assert (removed["removed_at"] is not None, removed["reason"]) == (True, "no need")
+
+
+def test_a_group_is_opened_from_a_job_cancelled_and_retried(admin: Page, served: Deployment) -> None:
+    failed, gates = served.submit(1, group="nightly", user_id="ada")
+    (gates / "fail-0").touch()
+    served.until_status(failed, "failed")
+    running, _ = served.submit(1, group="nightly", user_id="ada")
+    served.until_running(running, 1)
+    open_page(admin, served, f"jobs/{running}")
+    admin.get_by_role("link", name="nightly").click()
+    expect(admin).to_have_title(re.compile("^nightly"))
+    main = admin.locator("main")
+    expect(main.get_by_role("link", name="1 running")).to_be_visible()
+    expect(main.locator("[data-job]")).to_have_count(2)
+    admin.get_by_role("button", name="Cancel the group").click()
+    agree(admin, "Cancel the group", "a new disk")
+    expect(main.get_by_role("link", name="1 cancelled")).to_be_visible()
+    assert (served.status(running), served.status(failed)) == ("cancelled", "failed")
+    expect(admin.get_by_role("button", name="Cancel the group")).to_have_count(0)
+
+    (gates / "fail-0").unlink()
+    (gates / "all").touch()
+    admin.get_by_role("button", name="Retry the group").click()
+    agree(admin, "Retry the group")
+    expect(main.get_by_role("link", name="1 completed")).to_be_visible()
+    assert served.status(failed) == "completed"
+    main.get_by_role("link", name="All in Jobs").click()
+    expect(admin.locator("[data-job]")).to_have_count(2)
+    admin.get_by_role("link", name="Groups").click()
+    expect(admin.locator("[data-group=nightly]")).to_contain_text("100 %")
+
+    reader = served.make_key("reader of groups", "read", user_id="ada")
+    sign_in(admin, served, reader["key"], "groups")
+    admin.get_by_role("link", name="nightly").click()
+    expect(main.locator("[data-job]")).to_have_count(2)
+    expect(admin.get_by_role("button", name="Retry the group")).to_have_count(0)
+    expect(admin.get_by_role("navigation", name="Pages").get_by_role("link", name="Limits")).to_have_count(0)
 
 
 def test_a_version_of_a_pipeline_is_pinned_and_unpinned_again(admin: Page, served: Deployment) -> None:

@@ -18,10 +18,12 @@ Theme = Literal["dark", "light"]
 FIXED = (
     "",
     "jobs",
+    "groups",
     "videos",
     "schedules",
     "workers",
     "pauses",
+    "limits",
     "pipelines",
     "machines",
     "webhooks",
@@ -34,12 +36,13 @@ FIXED = (
 @pytest.fixture(scope="module")
 def pages(deployment: Deployment) -> list[str]:
     """The addresses of all pages, in a deployment where most of them have something to show."""
-    failed, gates = deployment.submit(3)
+    deployment.put("limits/users", {"per": "user", "running": 50, "weights": {"ada": 2}, "reason": "fair use"})
+    failed, gates = deployment.submit(3, group="nightly", user_id="ada")
     (gates / "fail-1").touch()
     for part in (0, 2):
         (gates / str(part)).touch()
     deployment.until_status(failed, "failed")
-    running, _ = deployment.submit(4)
+    running, _ = deployment.submit(4, group="nightly", user_id="ada")
     deployment.until_running(running, 2)
     deployment.make_key("readers", "read", user_id="ada")
     deployment.post("webhooks", {"url": "https://example.com/hook", "description": "a hook"})
@@ -54,6 +57,8 @@ def pages(deployment: Deployment) -> list[str]:
         f"videos/{video['id']}",
         "pipelines/gated",
         "schedules/nightly",
+        "limits/users",
+        "groups/nightly?user=ada",
     ]
     return [*found, f"webhooks/{hook['id']}", "jobs?status=failed", "no/such/page"]
 

@@ -24,6 +24,8 @@ export const ROUTES: readonly Route[] = [
   { path: '', title: 'Overview', load: () => import('./pages/Overview'), nav: { group: 'Work', icon: 'overview', key: 'o' } },
   { path: 'jobs', title: 'Jobs', load: () => import('./pages/Jobs'), nav: { group: 'Work', icon: 'jobs', key: 'j' } },
   { path: 'jobs/:id', title: 'Job', load: () => import('./pages/Job') },
+  { path: 'groups', title: 'Groups', load: () => import('./pages/Groups'), nav: { group: 'Work', icon: 'groups', key: 'g' } },
+  { path: 'groups/:name', title: 'Group', load: () => import('./pages/Groups') },
   { path: 'videos', title: 'Videos', load: () => import('./pages/Videos'), nav: { group: 'Work', icon: 'videos', key: 'v' } },
   { path: 'videos/:id', title: 'Video', load: () => import('./pages/Video') },
   {
@@ -35,6 +37,8 @@ export const ROUTES: readonly Route[] = [
   { path: 'schedules/:name', title: 'Schedule', load: () => import('./pages/Schedules') },
   { path: 'workers', title: 'Workers', load: () => import('./pages/Workers'), nav: { group: 'Fleet', icon: 'workers', key: 'w' }, scope: 'admin' },
   { path: 'pauses', title: 'Pauses', load: () => import('./pages/Pauses'), nav: { group: 'Fleet', icon: 'pauses', key: 'u' }, scope: 'admin' },
+  { path: 'limits', title: 'Limits', load: () => import('./pages/Limits'), nav: { group: 'Fleet', icon: 'limits', key: 'l' }, scope: 'admin' },
+  { path: 'limits/:name', title: 'Limit', load: () => import('./pages/Limits'), scope: 'admin' },
   { path: 'pipelines', title: 'Pipelines', load: () => import('./pages/Pipelines'), nav: { group: 'Fleet', icon: 'pipelines', key: 'p' } },
   { path: 'pipelines/:name', title: 'Pipeline', load: () => import('./pages/Pipelines') },
   { path: 'machines', title: 'Machines', load: () => import('./pages/Machines'), nav: { group: 'Fleet', icon: 'machines', key: 'm' } },

@@ -30,6 +30,9 @@ export type Schedule = Schemas['ScheduleDocument'];
 export type ScheduleDetail = Schemas['ScheduleDetailDocument'];
 export type ScheduleRun = Schemas['RunDocument'];
 export type Pause = Schemas['PauseDocument'];
+export type Limit = Schemas['LimitDocument'];
+export type LimitUse = Schemas['LimitUseDocument'];
+export type Group = Schemas['GroupDocument'];
 export type Setting = Schemas['SettingDocument'];
 export type Machine = Schemas['MachineDocument'];
 

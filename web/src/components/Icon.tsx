@@ -5,10 +5,12 @@ import type { Tone } from '../status';
 const PATHS = {
   overview: 'M2 2.5h5v5H2zM9 2.5h5v3H9zM9 7.5h5v6H9zM2 9.5h5v4H2z',
   jobs: 'M2 4h12M2 8h12M2 12h8',
+  groups: 'M2 6h8v7.5H2zM4.5 6V2.5h9V10H10',
   videos: 'M2 3.5h12v9H2zM6.5 6v4l3.5-2z',
   workers: 'M2 3h5v4H2zM9 3h5v4H9zM2 9h5v4H2zM9 9h5v4H9z',
   schedules: 'M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM8 5v3.2l2.2 1.6',
   pauses: 'M5.5 3v10M10.5 3v10',
+  limits: 'M2.5 12.5a6.5 6.5 0 1 1 11 0M8 9.5l3-4M8 9.5h.01',
   pipelines: 'M2 6h4v4H2zM10 2.5h4v4h-4zM10 9.5h4v4h-4zM6 8h2M8 4.5v7M8 4.5h2M8 11.5h2',
   webhooks: 'M3.5 10.5a2 2 0 1 0 .01 0M12.5 10.5a2 2 0 1 0 .01 0M8 2.5a2 2 0 1 0 .01 0M7 6.3l-2.5 4.4M9 6.3l2.5 4.4M5.6 12.5h4.8',
   machines: 'M4.5 4.5h7a3.5 3.5 0 0 1 0 7h-7a3.5 3.5 0 0 1 0-7zM8 4.5v7',

@@ -52,6 +52,11 @@ export function JobHeader({ job, grid }: { job: JobDetail; grid: JobGrid | undef
             <a href={hrefOf(['videos', String(job.resource_id)])}>{String(job.resource_id)}</a>
           </Fact>
         )}
+        {job.group !== null && (
+          <Fact name="Group">
+            <a href={hrefOf(['groups', job.group], { user: job.user_id })}>{job.group}</a>
+          </Fact>
+        )}
         <Fact name="User">{job.user_id || '–'}</Fact>
         <Fact name="Priority">{job.priority}</Fact>
         <Fact name="Created">
