@@ -1,5 +1,6 @@
 """The units are accepted by systemd, confine what they start, and let it drain."""
 
+import asyncio
 import json
 import re
 import shlex
@@ -108,11 +109,11 @@ def allowed_calls(unit: Path) -> set[str]:
 
 @needs_systemd
 @pytest.mark.skipif(not confine.landlock_version(), reason="NO SANDBOX UNDER THE FILTER, the kernel has no Landlock")
-async def test_ffmpeg_encodes_in_its_sandbox_under_the_filter_of_the_worker(tmp_path: Path) -> None:
+def test_ffmpeg_encodes_in_its_sandbox_under_the_filter_of_the_worker(tmp_path: Path) -> None:
     worker = DEPLOY / "systemd" / "reelstate-worker@.service"
     families = [getattr(socket, name) for name in unit_values(worker)["RestrictAddressFamilies"].split()]
     wanted = json.dumps({"calls": sorted(allowed_calls(worker)), "families": families})
-    ffmpeg, encoded = Path((await find_ffmpeg()).path), tmp_path / "a.mp4"
+    ffmpeg, encoded = Path(asyncio.run(find_ffmpeg()).path), tmp_path / "a.mp4"
     done = subprocess.run(
         [
             *(sys.executable, CONFINED, wanted),
