@@ -5,7 +5,7 @@ PYTHON ?= python3
 JOBS ?= 3
 VENV := .venv
 BIN := $(VENV)/bin
-CHECKED := $(wildcard src tests bench docs examples hatch_build.py)
+CHECKED := $(wildcard src tests bench docs examples deploy hatch_build.py)
 # The dashboard is built when one of its sources has changed.
 WEB := $(shell find web -name node_modules -prune -o -type f ! -name '*.md' -print 2>/dev/null)
 

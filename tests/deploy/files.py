@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+import yaml
 
 from reelstate.cli.main import reel
 
@@ -35,8 +36,18 @@ def seconds(text: str) -> float:
 @cache
 def text_files() -> tuple[Path, ...]:
     """Every text file below deploy/."""
-    ignored = {".json", ".tgz"}
-    return tuple(path for path in sorted(DEPLOY.rglob("*")) if path.is_file() and path.suffix not in ignored)
+    kept = (path for path in sorted(DEPLOY.rglob("*")) if path.is_file() and path.suffix != ".json")
+    return tuple(path for path in kept if not {"__pycache__", "secrets"} & set(path.parts))
+
+
+def read_yaml(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())
+
+
+def command_of(words: list[str]) -> list[str]:
+    """Return what follows `reel` in a command of a container."""
+    assert words[0] == "reel"
+    return words[1:]
 
 
 def check_command(words: list[str]) -> None:
