@@ -44,10 +44,15 @@ def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """One server for the whole process; each pytest-xdist worker has its own."""
+    """One server for the whole process; each pytest-xdist worker has its own.
+
+    `REELSTATE_POSTGRES_BIN` names the programs of another version than the one of the wheel.
+    """
+    programs = os.environ.get("REELSTATE_POSTGRES_BIN")
     with contextlib.ExitStack() as stack:
         try:
-            server = stack.enter_context(PostgresServer(folder=memory_folder()))
+            chosen = Path(programs) if programs else None
+            server = stack.enter_context(PostgresServer(bin=chosen, folder=memory_folder()))
         except PostgresUnavailable as error:
             _do_without(error)
         yield server

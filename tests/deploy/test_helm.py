@@ -50,7 +50,16 @@ Manifest = dict[str, Any]
 
 def template(values: dict[str, Any], folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "values.yaml").write_text(yaml.safe_dump(values))
-    command = [str(HELM), "template", "movie", str(CHART), "--namespace", "media", "--values", folder / "values.yaml"]
+    command = [
+        str(HELM),
+        "template",
+        "movie",
+        str(CHART),
+        "--namespace",
+        "media",
+        "--values",
+        str(folder / "values.yaml"),
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
