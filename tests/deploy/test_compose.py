@@ -148,8 +148,8 @@ def proxy_port() -> Iterator[tuple[int, int]]:
     port, upstream = free_port(), free_port()
     environment = {
         **os.environ,
-        "REEL_HOST": f"http://127.0.0.1:{port}",
-        "REEL_UPSTREAM": f"127.0.0.1:{upstream}",
+        "REELSTATE_HOST": f"http://127.0.0.1:{port}",
+        "REELSTATE_UPSTREAM": f"127.0.0.1:{upstream}",
         "XDG_DATA_HOME": "/nonexistent",
         "XDG_CONFIG_HOME": "/nonexistent",
     }
