@@ -1,10 +1,12 @@
 """The guide uses every file of the deployment, and every file that it names exists."""
 
 import re
+from pathlib import Path
 
 import pytest
 
-from tests.deploy.files import DEPLOY, ROOT, UNITS
+from reelstate.config import variables
+from tests.deploy.files import DEPLOY, ROOT, UNITS, text_files
 
 PAGE = (ROOT / "docs" / "guides" / "deploy.md").read_text()
 FILES = [*UNITS, *DEPLOY.glob("systemd/*.*"), *DEPLOY.glob("container/*"), *DEPLOY.glob("compose/*.*")]
@@ -26,3 +28,9 @@ def test_every_unit_that_the_guide_starts_exists() -> None:
     templates = {re.sub(r"@\w+", "@", name) for name in started}
     assert len(templates) == 3
     assert templates <= {unit.stem for unit in UNITS}
+
+
+@pytest.mark.parametrize("path", text_files(), ids=lambda path: path.name)
+def test_every_variable_in_a_file_is_a_setting(path: Path) -> None:
+    named = set(re.findall(r"\bREEL_[A-Z_]*[A-Z]\b", path.read_text()))
+    assert {name for name in named if not {name, name.removesuffix("_FILE")} & set(variables())} == set()
