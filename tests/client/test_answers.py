@@ -31,7 +31,7 @@ from tests.dispatch.redis_proxy import certificate, tls_context
 from tests.waiting import until
 
 JOB: dict[str, Any] = {
-    **dict.fromkeys(("run_after", "error", "degraded", "inconsistent", "flagged", "flagged_at", "reason")),
+    **dict.fromkeys(("run_after", "error", "degraded", "inconsistent", "flagged", "flagged_at", "reason", "group")),
     **dict.fromkeys(("started_at", "finished_at", "resource_id")),
     "id": 7,
     "pipeline": "simple",
