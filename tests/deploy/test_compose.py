@@ -141,7 +141,7 @@ def test_prometheus_scrapes_services_that_exist_under_the_names_of_the_rules() -
 
 
 @pytest.fixture
-def proxy_port() -> Iterator[tuple[int, int]]:
+def proxy_port(tmp_path: Path) -> Iterator[tuple[int, int]]:
     """Run the proxy with the committed Caddyfile; yields its port and the one of the server behind it."""
     if CADDY is None:
         pytest.skip("THE PROXY IS NOT TESTED, there is no caddy")
@@ -150,8 +150,8 @@ def proxy_port() -> Iterator[tuple[int, int]]:
         **os.environ,
         "REELSTATE_HOST": f"http://127.0.0.1:{port}",
         "REELSTATE_UPSTREAM": f"127.0.0.1:{upstream}",
-        "XDG_DATA_HOME": "/nonexistent",
-        "XDG_CONFIG_HOME": "/nonexistent",
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
     }
     text = "{\n admin off\n persist_config off\n}\n" + (FOLDER / "Caddyfile").read_text()
     with subprocess.Popen(
