@@ -103,7 +103,7 @@ async def submitted_until_seen(engine: Engine, seen: list[int | None]) -> int:
 
     async def one() -> int | None:
         job_id = (await engine.submit("simple")).job_id
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # an event takes a moment, and whether the subscription has begun shows by it alone
         return job_id if job_id in seen else None
 
     found: int = await until(one)
