@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from reelstate.core.errors import InvalidRequest, NotFound, UnknownPipeline
+from reelstate.core.errors import InvalidRequest, NotFound, StoreUnavailable, UnknownPipeline
 from reelstate.core.machine import JobStatus
 from reelstate.core.model import ClaimedTask, TaskKey
 from reelstate.engine import Engine
 from reelstate.pipelines.declaration import Pipeline
-from reelstate.services.limits import admission
+from reelstate.services.limits import admission, claiming
 from tests.conformance.scenarios import finish, lose, released, status_of, submitted, take, take_one
 from tests.engines import FakeClock, a_worker, done, failed
 from tests.manual_sql import ManualSql
@@ -461,3 +461,21 @@ async def test_a_lower_limit_holds_for_tasks_that_were_admitted_and_not_claimed(
     await engine.limits.admit()
     await engine.limits.set("some", running=1)
     assert jobs_of(await take(engine, worker)) == jobs[:1]
+
+
+async def test_leased_tasks_are_returned_though_the_admission_of_more_fails(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = await a_worker(engine)
+    await engine.limits.set("one", running=1)
+    jobs = [await submitted(engine) for _ in range(2)]
+    await engine.limits.admit()
+
+    async def fails(*_: object, **__: object) -> None:
+        raise StoreUnavailable("the server is gone", hint="start it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(claiming, "admit", fails)
+        assert jobs_of(await take(engine, worker)) == jobs[:1]
+        with pytest.raises(StoreUnavailable):
+            await take(engine, worker)

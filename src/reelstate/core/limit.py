@@ -99,11 +99,6 @@ class Limit:
             if not isfinite(weight) or not 1 / MAX_WEIGHT <= weight <= MAX_WEIGHT:
                 raise InvalidRequest("weights", f"{weight} of {key!r} is not 0.001 to 1000", hint="1 is the default")
 
-    def selects_as(self, other: Limit) -> bool:
-        """Return whether both select and count the same tasks; their numbers may differ."""
-        mine = (self.pipeline, self.stage, self.user_id, self.per)
-        return mine == (other.pipeline, other.stage, other.user_id, other.per)
-
     def __str__(self) -> str:
         """Return a sentence, such as `customers: 4 running per spec.customer in transcode.encode`."""
         numbers = []

@@ -61,10 +61,6 @@ class ClaimRequest:
     max_instances: int | None = None
     """Live instances that the worker's name may have: one that is offline comes back only below that."""
 
-    def for_rest(self, limit: int) -> ClaimRequest:
-        """Return the request for fewer tasks."""
-        return replace(self, limit=limit)
-
 
 class ClaimOptions(TypedDict, total=False):
     """Options of `Engine.claim`: fields of `ClaimRequest`."""

@@ -345,9 +345,7 @@ class _Question:
     async def _limit_reason(self, transaction: Transaction, group: WaitingGroup, row: _ReadyRow, queue: int) -> Reason:
         place = {"priority": row.priority, "job_id": self._job.id, "stage": row.stage, "part": row.part}
         found = await transaction.run(WAITED_LIMITS, queue=queue, cap=CAP, **place)
-        keys = [
-            KeyState(**{name: value for name, value in each._asdict().items() if name != "before"}) for each in found
-        ]
+        keys = [KeyState(*each[:-1]) for each in found]
         return limit_reason(group, keys, found[0].before if found else 0)
 
     async def _situation(self, transaction: Transaction) -> Situation:
